@@ -1,0 +1,38 @@
+"""The abstract model: a blueprint from which the networks of any seeds are built."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxtyping import Float
+from torch import Tensor
+
+from recombine.models.stack import Stack
+from recombine.spec import Spec
+
+
+@dataclass(frozen=True)
+class Model(Spec, ABC):
+    """A blueprint: plain values that say how a network is built and how its outputs are read."""
+
+    kind: ClassVar[str] = "models"
+
+    @classmethod
+    def variants(cls) -> tuple[Model, ...]:
+        """The configurations that the conformance checks try."""
+        return (cls(),)
+
+    @abstractmethod
+    def stack(
+        self, seeds: Sequence[int], input_shape: tuple[int, ...], outputs: int, classes: int
+    ) -> Stack:
+        """The networks of these seeds, each drawn from its own `init` stream."""
+
+    @abstractmethod
+    def probabilities(
+        self, raw: Float[Tensor, "*lead output unit"]
+    ) -> Float[Tensor, "*lead output class"]:
+        """The raw outputs read as a distribution over classes."""
