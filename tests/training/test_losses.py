@@ -1,0 +1,43 @@
+"""Losses equal PyTorch's own, or the formula written out, lane by lane."""
+
+import torch
+import torch.nn.functional as F
+
+from recombine.training.losses import categorical_hinge, cross_entropy, squared_sign
+
+RAW = torch.randn(4, 6, 2, 3, generator=torch.Generator().manual_seed(1))
+TARGETS = torch.randint(0, 3, (4, 6, 2), generator=torch.Generator().manual_seed(2))
+
+
+def test_cross_entropy_is_torchs() -> None:
+    for lane in range(4):
+        theirs = F.cross_entropy(RAW[lane].flatten(0, 1), TARGETS[lane].flatten())
+        torch.testing.assert_close(cross_entropy(RAW, TARGETS)[lane], theirs)
+
+
+def test_one_set_of_targets_serves_every_lane() -> None:
+    everywhere = TARGETS[:1].expand(4, -1, -1)
+    torch.testing.assert_close(cross_entropy(RAW, TARGETS[:1]), cross_entropy(RAW, everywhere))
+    torch.testing.assert_close(
+        categorical_hinge(RAW, TARGETS[:1]), categorical_hinge(RAW, everywhere)
+    )
+
+
+def test_squared_sign_is_half_the_squared_distance_to_plus_or_minus_one() -> None:
+    raw = torch.tensor([[[[0.5]], [[-0.25]]]])
+    targets = torch.tensor([[[1], [0]]])
+    expected = (0.5 * (0.5 - 1) ** 2 + 0.5 * (-0.25 + 1) ** 2) / 2
+    torch.testing.assert_close(squared_sign(raw, targets), torch.tensor([expected]))
+
+
+def test_categorical_hinge_is_the_definition_with_the_true_class_counted_as_zero() -> None:
+    values = []
+    for lane in range(4):
+        total = 0.0
+        for i in range(6):
+            for o in range(2):
+                scores, y = RAW[lane, i, o].tolist(), int(TARGETS[lane, i, o])
+                others = [0.0 if c == y else s for c, s in enumerate(scores)]
+                total += max(0.0, 1 - scores[y] + max(others))
+        values.append(total / 12)
+    torch.testing.assert_close(categorical_hinge(RAW, TARGETS), torch.tensor(values))
