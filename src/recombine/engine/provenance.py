@@ -1,0 +1,123 @@
+"""What made a record: versions, machine, commit, and a digest of the source its numbers rest on."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from recombine import __version__
+from recombine.cell import Cell
+from recombine.spec import walk
+
+PACKAGES = ("torch", "numpy", "scipy")
+
+
+@functools.cache
+def environment(device: str) -> dict[str, Any]:
+    """Where and with what a run was made."""
+    return {
+        "recombine": __version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+        "device": device,
+        "threads": 1,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {_cpu()}",
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def _cpu() -> str:
+    """The processor's own name where Linux tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"
+
+
+def _commit() -> str:
+    """The commit of the checkout recombine runs from, or nothing if it was installed."""
+    here = Path(__file__)
+    # installed into an environment inside somebody's checkout, we are not of that checkout
+    if not _git(here.parent, "ls-files", here.name):
+        return ""
+    return _git(here.parent, "describe", "--always", "--dirty", "--abbrev=12")
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git says in a folder, or nothing."""
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=5
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
+
+
+@functools.cache
+def source_of(cell: Cell) -> str:
+    """A digest of the source that a cell's numbers rest on.
+
+    That is the modules of every component in its spec and all modules of the same packages which
+    these import. Adding a task changes no other task's digest; mending the loop changes all.
+    """
+    seen: dict[str, str] = {}
+    waiting = sorted({type(part).__module__ for part in walk(cell)})
+    roots = {name.partition(".")[0] for name in waiting}
+    while waiting:
+        module = waiting.pop()
+        path = _file(module)
+        if module in seen or path is None:
+            continue
+        text = path.read_bytes()
+        seen[module] = hashlib.sha256(text).hexdigest()
+        waiting += [name for name in _imports(text, module) if name.partition(".")[0] in roots]
+    listing = "\n".join(f"{name} {digest}" for name, digest in sorted(seen.items()))
+    return hashlib.sha256(listing.encode()).hexdigest()[:16]
+
+
+def _file(module: str) -> Path | None:
+    """The source file of a module; none for packages, whose `__init__` only exports.
+
+    Found by its place under the top package and not by importing it, so that the answer does
+    not depend on what happens to be loaded.
+    """
+    top, *rest = module.split(".")
+    loaded = sys.modules.get(top)
+    if not rest and not hasattr(loaded, "__path__"):
+        file = getattr(loaded, "__file__", None)
+        return Path(file) if file else None
+    for folder in getattr(loaded, "__path__", ()):
+        path = Path(folder, *rest).with_suffix(".py")
+        if rest and path.is_file():
+            return path
+    return None
+
+
+def _imports(source: bytes, module: str) -> list[str]:
+    """The modules a source names in its imports (`from a import b` names a and perhaps a.b)."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join([*module.split(".")[: -node.level], *([base] if base else [])])
+            names += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return names
