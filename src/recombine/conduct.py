@@ -1,0 +1,260 @@
+"""Study + scale → plan → results → verdicts, streaming what happens on the way."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import cast
+
+from recombine import catalog
+from recombine.cell import Cell, Outcome
+from recombine.engine import Event, Plan, execute, plan, source_of
+from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
+from recombine.runs import Record, Store
+from recombine.spec import key_of, override
+from recombine.studies import SCALES, Finding, Need, Part, Results, Seeds, Study, find
+
+
+@dataclass(frozen=True)
+class Request:
+    """One part of a study, at a scale, in a profile, with so many seeds, perhaps altered."""
+
+    study: Study
+    part: Part
+    scale: str
+    profile: str
+    seeds: int
+    settings: tuple[tuple[str, str], ...] = ()
+    """Fields set by the user: dotted path and text."""
+
+    @property
+    def name(self) -> str:
+        """As typed: `gradient/corners`."""
+        return f"{self.study.name}/{self.part.name}"
+
+    @property
+    def command(self) -> str:
+        """What to type to get this."""
+        words = ["recombine", "reproduce", self.name, "--scale", self.scale]
+        words += ["--profile", self.profile, "--seeds", str(self.seeds)]
+        for path, text in self.settings:
+            words += ["--set", f"{path}={text}"]
+        return shlex.join(words)
+
+    def needs(self) -> Mapping[str, Need]:
+        """The cells and seeds it takes, the user's settings applied to each cell that has them."""
+        needs = self.part.cells(scale=self.scale, profile=self.profile, seeds=self.seeds)
+        altered = dict(needs)
+        for path, text in self.settings:
+            for name, need in altered.items():
+                altered[name] = replace(need, cell=cast(Cell, override(need.cell, path, text)))
+        return altered
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A request has been compared with the store."""
+
+    request: Request
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Found:
+    """A request has been answered."""
+
+    finding: Finding
+    failed: int
+    """Seeds that are missing from it because they failed."""
+
+
+def requests(
+    names: Sequence[str],
+    *,
+    scale: str = "quick",
+    profile: str | None = None,
+    seeds: int | None = None,
+    settings: Sequence[str] = (),
+) -> list[Request]:
+    """What the names on a command line ask for; no names ask for every study."""
+    if scale not in SCALES:
+        raise UnknownName("scale", scale, SCALES)
+    if seeds is not None and seeds < 1:
+        raise BadValue("--seeds", seeds, "a whole number from 1 up")
+    pairs = tuple(setting(text) for text in settings)
+    asked = []
+    for study, part in _parts(names or catalog.names("studies")):
+        if profile is not None and profile not in part.profiles:
+            raise UnknownName("profile", profile, part.profiles, where=f"{study.name}/{part.name}")
+        request = Request(
+            study=study,
+            part=part,
+            scale=scale,
+            profile=profile or part.profiles[0],
+            seeds=seeds or part.seeds[scale],
+            settings=pairs,
+        )
+        request.needs()  # a wrong setting is refused before anything is run
+        asked.append(request)
+    return asked
+
+
+def everything(names: Sequence[str]) -> list[Request]:
+    """Every scale and profile of the named studies, at their default sizes."""
+    found = []
+    for scale in SCALES:
+        for request in requests(names, scale=scale):
+            for profile in request.part.profiles:
+                found += requests([request.name], scale=scale, profile=profile)
+    return found
+
+
+def setting(text: str) -> tuple[str, str]:
+    """`field=value` as typed, in two."""
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--set {text}: expected field=value, such as recipe.steps=200")
+    return path, value
+
+
+def _parts(names: Iterable[str]) -> Iterator[tuple[Study, Part]]:
+    """The parts that names such as `gradient` and `gradient/corners` stand for, each once."""
+    seen = set()
+    for name in names:
+        head, _, tail = name.partition("/")
+        study: Study = catalog.find("studies", head)
+        for part in [study.part(tail)] if tail else study.parts:
+            if (study.name, part.name) not in seen:
+                seen.add((study.name, part.name))
+                yield study, part
+
+
+def conduct(
+    asked: Sequence[Request],
+    store: Store,
+    *,
+    workers: int | None = None,
+    device: str = "cpu",
+    executor: Executor | None = None,
+) -> Iterator[Planned | Event | Found]:
+    """Answer each request: run what the store lacks, then judge what it has."""
+    for request in asked:
+        needs = request.needs()
+        todo = plan({n: (need.cell, need.seeds) for n, need in needs.items()}, store)
+        yield Planned(request, todo)
+        yield from execute(
+            todo.jobs,
+            store.path,
+            workers=workers or os.cpu_count() or 1,
+            device=device,
+            executor=executor,
+        )
+        store.refresh()
+        yield answer(request, store)
+
+
+def answer(request: Request, store: Store, *, available: bool = False) -> Found:
+    """What the store says to a request; with `available`, by whatever seeds of it there are."""
+    outcomes: dict[str, dict[int, Outcome]] = {}
+    records: list[Record] = []
+    wanted = 0
+    for name, need in request.needs().items():
+        key = key_of(need.cell)
+        status = store.has(key)
+        # A bigger run leaves more seeds than asked for: the report shows all there are.
+        seeds = status if available else need.seeds
+        loaded = store.get_many(key, sorted(s for s in seeds if status.get(s) == "done"))
+        wanted += len(need.seeds)
+        records += [record for record, _ in loaded.values()]
+        outcomes[name] = {s: Outcome(r.scalars, arrays) for s, (r, arrays) in loaded.items()}
+    if empty := [name for name, found in outcomes.items() if not found]:
+        raise RecombineError(
+            f"{request.name}: no seed of {', '.join(empty)} is done, so nothing can be judged; "
+            "'recombine status' says what failed"
+        )
+    cells = {name: Seeds(found) for name, found in outcomes.items()}
+    results = Results(request.scale, request.profile, cells)
+    most = max(cell.n for cell in cells.values())
+    try:
+        finding = find(
+            request.study,
+            request.part,
+            results,
+            command=replace(request, seeds=most).command if available else request.command,
+            made_with=_made_with(records),
+        )
+    except ValueError as error:  # statistics refuse too few seeds, and numbers that are none
+        raise RecombineError(
+            f"{request.name} cannot be judged with {request.scale}, {request.profile}, {most} "
+            f"seeds: {error}; what was run is in the store"
+        ) from error
+    return Found(finding, 0 if available else wanted - len(records))
+
+
+def worth_showing(asked: Sequence[Request], store: Store) -> list[Request]:
+    """The requests the store can answer, each set of cells once.
+
+    Where a scale changes only the number of seeds, both scales have the same cells: the larger is
+    shown if all its seeds are there, the smaller otherwise.
+    """
+    shown: dict[frozenset[str], Request] = {}
+    for request in asked:
+        wanted = [(need.seeds, key_of(need.cell)) for need in request.needs().values()]
+        states = [(seeds, key, store.has(key)) for seeds, key in wanted]
+        keys = frozenset(key for _, key, _ in states)
+        some = all("done" in status.values() for _, _, status in states)
+        whole = all(status.get(seed) == "done" for seeds, _, status in states for seed in seeds)
+        if (some and keys not in shown) or whole:
+            shown[keys] = request
+    return list(shown.values())
+
+
+def _made_with(records: Iterable[Record]) -> dict[str, str]:
+    """What the records were made with; several values are listed."""
+    seen: dict[str, set[str]] = {}
+    for record in records:
+        for name, value in record.environment.items():
+            seen.setdefault(name, set()).add(str(value))
+        seen.setdefault("source", set()).add(record.source)
+    return {name: ", ".join(sorted(values)) for name, values in sorted(seen.items())}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far one cell of a request is."""
+
+    request: Request
+    cell: str
+    key: str
+    done: int
+    missing: int
+    failed: int
+    stale: int
+    """Seeds done by another version of the source than this one."""
+
+
+def standing(asked: Sequence[Request], store: Store) -> list[Standing]:
+    """How far each cell of each request is."""
+    sources = store.index.sources()
+    rows = []
+    for request in asked:
+        for name, need in request.needs().items():
+            key = key_of(need.cell)
+            status = store.has(key)
+            states = [status.get(seed, "missing") for seed in need.seeds]
+            fresh = sources.get(key, {}).get(source_of(need.cell), 0)
+            rows.append(
+                Standing(
+                    request=request,
+                    cell=name,
+                    key=key,
+                    done=states.count("done"),
+                    missing=states.count("missing"),
+                    failed=states.count("failed"),
+                    stale=max(0, sum(sources.get(key, {}).values()) - fresh),
+                )
+            )
+    return rows
