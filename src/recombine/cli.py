@@ -1,0 +1,201 @@
+"""The command line: verbs and their options; nothing heavy is imported until a verb is chosen."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from recombine import __version__
+from recombine.errors import Interrupted, RecombineError, UnknownName, UsageError
+
+DESCRIPTION = """\
+Does your model compose? Where does it fail, and why?
+
+recombine reproduces published results on compositional generalization, each claim with a
+verdict. Start with 'recombine list', then 'recombine reproduce gradient/corners'."""
+
+EXAMPLES = {
+    "reproduce": """\
+examples:
+  recombine reproduce                                  every study at quick scale
+  recombine reproduce gradient/corners --seeds 1000    more seeds; only the new ones are trained
+  recombine reproduce gradient --scale paper           the published sizes
+  recombine reproduce gradient/corners --set recipe.steps=200 --set model.widths=16,16
+
+The same command again continues where it was stopped. Exit code: 0 done, 1 something failed,
+2 the call was wrong, 130 stopped by Ctrl-C.""",
+    "runs": """\
+examples:
+  recombine runs export results/mine.jsonl.gz     finished records as one file, without weights
+  recombine runs import results/mine.jsonl.gz     merge them into this store
+  recombine runs verify --redo                    set damaged runs aside, to be made again""",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line with the nearest legal word."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see '{self.prog} --help'")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = "command" if isinstance(action, argparse._SubParsersAction) else "value"
+            raise UnknownName(what, str(value), [str(c) for c in action.choices])
+
+
+def parser() -> Parser:
+    """The whole command line."""
+    top = Parser(
+        prog="recombine",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"recombine {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="COMMAND", title="commands")
+
+    def verb(name: str, summary: str, module: str, *, store: bool = True) -> Parser:
+        made: Parser = verbs.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=EXAMPLES.get(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        made.set_defaults(module=f"recombine.commands.{module}")
+        return _store(made, os.environ.get("RECOMBINE_STORE", ".recombine")) if store else made
+
+    _json(_kind(verb("list", "what there is to choose from", "listing", store=False)))
+    show = verb("show", "a paper, its claims, and what the store has of it", "show")
+    show.add_argument("study", help="a study, or a part of one: gradient or gradient/corners")
+    _json(show)
+    _json(_work(_asked(verb("reproduce", "run studies and judge their claims", "reproduce"))))
+    _json(_asked(verb("status", "what is done, missing, failed and stale", "status")))
+    _report(
+        _asked(verb("report", "write the report from what the store has", "report"), sizes=False)
+    )
+    _runs(verb("runs", "move and check stored runs", "runs"))
+    check = verb("check", "run the conformance checks on components", "check", store=False)
+    check.add_argument("names", nargs="*", help="such as tasks/corners; none: everything there is")
+    _json(check)
+    bench = verb("bench", "measure speed, as ratios within one run", "bench", store=False)
+    bench.add_argument("names", nargs="*", help="lanes, start, store; none: all")
+    _json(bench)
+    return top
+
+
+def _kind(made: Parser) -> Parser:
+    made.add_argument("kind", nargs="?", help="tasks, models, analyses or studies; none: all")
+    return made
+
+
+def _store(made: Parser, default: str) -> Parser:
+    words = "where runs are kept (default: $RECOMBINE_STORE or .recombine)"
+    made.add_argument("--store", default=default, help=words)
+    return made
+
+
+def _json(made: Parser) -> Parser:
+    made.add_argument("--json", action="store_true", help="one JSON object and nothing else")
+    return made
+
+
+def _asked(made: Parser, *, sizes: bool = True) -> Parser:
+    made.add_argument("studies", nargs="*", help="such as gradient or gradient/corners; none: all")
+    if sizes:
+        made.add_argument("--scale", default=None, help="quick (default) or paper")
+        made.add_argument("--seeds", type=_whole, default=None, help="seeds of the main cell")
+    made.add_argument("--profile", default=None, help="as-run or as-printed, where they differ")
+    made.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="change a field of every cell, such as recipe.steps=200; may be repeated",
+    )
+    return made
+
+
+def _work(made: Parser) -> Parser:
+    made.add_argument("--workers", type=_whole, default=None, help="processes (default: cores)")
+    made.add_argument("--device", default="cpu", help="torch device (default: cpu)")
+    return made
+
+
+def _report(made: Parser) -> Parser:
+    made.add_argument("--out", default="report", help="folder to write (default: report)")
+    made.add_argument(
+        "--ledger",
+        metavar="DIR",
+        default=None,
+        help="also write DIR/<study>-<part>.json from paper-scale runs, and RESULTS.md beside DIR",
+    )
+    return _json(made)
+
+
+def _runs(made: Parser) -> Parser:
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    export = actions.add_parser("export", help="finished records to one file, without weights")
+    export.add_argument("path", help="a .jsonl or .jsonl.gz file")
+    export.add_argument("--study", action="append", default=[], help="only these; may be repeated")
+    load = actions.add_parser("import", help="merge the records of a file into the store")
+    load.add_argument("path", help="a file that export wrote")
+    verify = actions.add_parser("verify", help="read every byte and name damaged runs")
+    verify.add_argument("--redo", action="store_true", help="set damaged runs aside, to be remade")
+    for action in (export, load, verify):
+        _json(_store(action, argparse.SUPPRESS))  # before the action or after it
+    return made
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code says how it went."""
+    # One thread a process: results must not depend on the number of cores. Set before NumPy loads.
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    try:
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()  # a pipe that nobody reads must show here, not at Python's end
+    except Interrupted as stop:
+        return _say(f"{stop}. To go on, run the same command again.", stop.exit_code)
+    except RecombineError as error:
+        return _say(f"recombine: {error}", error.exit_code)
+    except KeyboardInterrupt:
+        return _say("stopped. To go on, run the same command again.", Interrupted.exit_code)
+    except BrokenPipeError:
+        # whoever read our output has seen enough; Python would complain once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    top = parser()
+    call = top.parse_args(argv)
+    if call.verb is None:
+        top.print_help()
+        return 0
+    code: int = importlib.import_module(call.module).run(call)
+    return code
+
+
+def _say(line: str, code: int) -> int:
+    print(line, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One file a verb of the command line; each has `run(call)` and returns an exit code."""

@@ -1,0 +1,46 @@
+"""`recombine report`: write the report, and on request the ledger, from what the store has."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from recombine import ledger
+from recombine.commands import terminal
+from recombine.conduct import answer, everything, requests, setting, worth_showing
+from recombine.errors import RecombineError
+from recombine.report import write
+from recombine.runs import Store
+
+
+def run(call: Namespace) -> int:
+    """Write a page a study, from every scale and profile the store can answer."""
+    requests(call.studies, profile=call.profile, settings=call.set)  # refuses what is wrong
+    asked = [
+        replace(r, settings=tuple(setting(text) for text in call.set))
+        for r in everything(call.studies)
+        if call.profile in (None, r.profile)
+    ]
+    findings = []
+    progress, move = terminal.counter("report", silent=call.json)
+    with Store.open(call.store) as store, progress:
+        ready = worth_showing(asked, store)
+        for done, request in enumerate(ready):
+            move(done, len(ready))
+            findings.append(answer(request, store, available=True).finding)
+    try:
+        page = write(Path(call.out), findings)
+        written = ledger.write(Path(call.ledger), findings) if call.ledger else []
+    except OSError as error:
+        raise RecombineError(f"cannot write {error.filename}: {error.strerror}") from error
+    if call.json:
+        terminal.print_json({"report": str(page), "ledger": [str(path) for path in written]})
+        return 0
+    out = terminal.console()
+    out.print(f"Report of {len(findings)} results: [bold]{page}[/]", soft_wrap=True)
+    for path in written:
+        out.print(f"Ledger: {path}")
+    if not findings:
+        out.print("The store has nothing yet: run [bold]recombine reproduce[/] first.")
+    return 0

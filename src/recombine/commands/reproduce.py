@@ -1,0 +1,125 @@
+"""`recombine reproduce`: run what is missing, show how far it is, and end with the verdicts."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import Namespace
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.progress import Progress, TaskID
+
+from recombine.commands import terminal
+from recombine.conduct import Found, Planned, conduct, requests
+from recombine.engine import Advanced, Ended, Event, Started
+from recombine.errors import BadValue
+from recombine.runs import Store
+from recombine.studies import Finding
+
+
+def run(call: Namespace) -> int:
+    """Answer every request; exit code 1 if a cell failed."""
+    asked = requests(
+        call.studies,
+        scale="quick" if call.scale is None else call.scale,
+        profile=call.profile,
+        seeds=call.seeds,
+        settings=call.set,
+    )
+    if call.workers is not None and call.workers < 1:
+        raise BadValue("--workers", call.workers, "a whole number from 1 up")
+    check_device(call.device)
+    found: list[Found] = []
+    with Store.open(call.store) as store, terminal.bars(silent=call.json) as progress:
+        watch = Watch(progress, silent=call.json)
+        for event in conduct(asked, store, workers=call.workers, device=call.device):
+            if isinstance(event, Found):
+                found.append(event)
+            else:
+                watch.hear(event)
+    findings = [each.finding for each in found]
+    if call.json:
+        terminal.print_json({"studies": {each.name: each.plain() for each in findings}})
+    else:
+        print_claims(findings)
+    lost = sum(each.failed for each in found)
+    if lost:
+        terminal.console(errors=True).print(
+            f"{lost} seeds failed; 'recombine status' shows why. The same command tries them again."
+        )
+    return 1 if lost else 0
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that torch does not have here."""
+    import torch  # the only verb that needs it before the work begins
+
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            torch.zeros(1, device=name).cpu()
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0]
+        raise BadValue("--device", name, f"a torch device of this machine ({reason})") from None
+
+
+class Watch:
+    """Turns events into bars, or into lines where there is no terminal."""
+
+    def __init__(self, progress: Progress, *, silent: bool) -> None:
+        self._progress, self._silent = progress, silent
+        self._quiet = progress.disable
+        self._bars: dict[str, TaskID] = {}
+        self._all: TaskID | None = None
+
+    def hear(self, event: Planned | Event) -> None:
+        """Show one event."""
+        if isinstance(event, Planned):
+            self._planned(event)
+        elif isinstance(event, Started):
+            self._bars[event.job] = self._progress.add_task(f"  {event.job}", total=None)
+        elif isinstance(event, Advanced) and event.job in self._bars:
+            self._progress.update(self._bars[event.job], completed=event.done, total=event.total)
+        elif isinstance(event, Ended):
+            self._ended(event)
+
+    def _planned(self, event: Planned) -> None:
+        plan, name = event.plan, event.request.name
+        again = f", {plan.retried} of them tried again" if plan.retried else ""
+        self._line(
+            f"[bold]{name}[/] {event.request.scale}, {event.request.profile}: "
+            f"{plan.done} seeds done, {plan.missing} to run{again}"
+        )
+        self._all = self._progress.add_task(f"[bold]{name}[/] seeds", total=plan.missing)
+
+    def _ended(self, event: Ended) -> None:
+        if event.job in self._bars:
+            self._progress.remove_task(self._bars.pop(event.job))
+        if self._all is not None:
+            self._progress.advance(self._all, event.seeds)
+        if event.error is not None:
+            self._line(f"  [red]{event.job} failed[/]: {escape(event.error)}")
+        elif self._quiet:
+            self._line(f"  {event.job}: {event.seeds} seeds in {event.seconds:.1f} s")
+
+    def _line(self, text: str) -> None:
+        if not self._silent:
+            self._progress.console.print(text)
+
+
+def print_claims(findings: Sequence[Finding]) -> None:
+    """The closing table: every claim with its verdict."""
+    out = terminal.console()
+    for finding in findings:
+        title = f"{finding.name}: {finding.scale}, {finding.profile}, {finding.seeds} seeds"
+        rows = [
+            (
+                claim.id,
+                terminal.verdict(verdict.outcome),
+                verdict.interval,
+                verdict.n,
+                claim.statement,
+            )
+            for claim, verdict in finding.claims
+        ]
+        out.print(terminal.table(title, ("claim", "verdict", "ours", "n", "statement"), rows))
+    out.print("Tables and figures: [bold]recombine report[/]")
