@@ -1,0 +1,8 @@
+"""The report: findings in, pages, drawings, numbers and RESULTS.md out; the room that draws."""
+
+from recombine.report.data import csv
+from recombine.report.drawing import svg
+from recombine.report.markdown import results
+from recombine.report.pages import write
+
+__all__ = ["csv", "results", "svg", "write"]
