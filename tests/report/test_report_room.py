@@ -13,7 +13,7 @@ ALLOWED = {"report", "studies", "stats", "runs", "errors"}
 
 
 def test_exports_are_there_and_sorted() -> None:
-    assert report.__all__ == ["csv", "results", "svg", "write"]
+    assert report.__all__ == ["csv", "results", "summary", "svg", "write"]
     assert all(callable(getattr(report, name)) for name in report.__all__)
 
 

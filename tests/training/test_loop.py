@@ -44,7 +44,7 @@ def test_a_seed_gives_the_same_bits_in_a_stack_of_any_size(
 def test_looped_lanes_are_the_same_training_one_by_one() -> None:
     stacked = Trial(Corners(), MLP(), SHORT)
     looped = Trial(Corners(), MLP(), Recipe(**{**SHORT.__dict__, "lanes": "looped"}))
-    assert (stacked.seeds_per_job, looped.seeds_per_job) == (250, 1)
+    assert (stacked.seeds_per_job, looped.seeds_per_job) == (500, 1)
     a, b = stacked.run(range(3), Context()), looped.run(range(3), Context())
     for seed in range(3):
         np.testing.assert_allclose(

@@ -2,7 +2,7 @@
 
 from recombine.report.data import csv
 from recombine.report.drawing import svg
-from recombine.report.markdown import results
+from recombine.report.markdown import results, summary
 from recombine.report.pages import write
 
-__all__ = ["csv", "results", "svg", "write"]
+__all__ = ["csv", "results", "summary", "svg", "write"]

@@ -18,8 +18,8 @@ from recombine.stats import Interval
 HEAD = """# Results
 
 Generated from the ledgers in `results/`; do not edit. Each row sets what a paper reports beside
-what was measured here, with an interval over seeds. A verdict follows from the interval by a rule
-that was fixed before: ✓ reproduced, ✗ contradicted, ? inconclusive.
+what was measured here, with an interval over seeds. A verdict follows from the interval by the
+rule printed with the claim: ✓ reproduced, ✗ contradicted, ? inconclusive.
 """
 
 
@@ -28,6 +28,26 @@ def results(ledgers: Sequence[Mapping[str, Any]]) -> str:
     ordered = sorted(ledgers, key=lambda ledger: str(ledger["study"]))
     body = [_study(ledger) for ledger in ordered] or ["Nothing has been measured yet.\n"]
     return "\n".join([HEAD, *body])
+
+
+def summary(ledgers: Sequence[Mapping[str, Any]]) -> str:
+    """One row a claim, for a README."""
+    rows = [
+        [
+            f"`{ledger['study']}`",
+            _inline(finding["profile"]),
+            f"{_inline(claim['id'])}: {_inline(claim['statement'])}",
+            _inline(claim["published"]),
+            f"{_inline(_ours(claim))} ({claim['n']:,} seeds)",
+            f"{SYMBOLS.get(claim['verdict'], '')} {claim['verdict']}",
+        ]
+        for ledger in sorted(ledgers, key=lambda ledger: str(ledger["study"]))
+        for finding in ledger["findings"]
+        for claim in finding["claims"]
+    ]
+    header = ["study", "profile", "claim", "published", "ours", "verdict"]
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _study(ledger: Mapping[str, Any]) -> str:
@@ -66,13 +86,16 @@ def _ours(claim: Mapping[str, Any]) -> str:
 def _finding(finding: Mapping[str, Any]) -> str:
     """The tables of one scale and profile, and where they come from."""
     heading = f"### {_inline(finding['scale'])} scale, {_inline(finding['profile'])}\n"
-    caveats = [
-        f"- {_inline(claim['id'])}: {_inline(claim['caveat'])}"
-        for claim in finding["claims"]
-        if claim.get("caveat")
+    rules = [
+        _rule(claim) for claim in finding["claims"] if claim.get("rule") or claim.get("caveat")
     ]
-    notes = ["Caveats:\n\n" + "\n".join(caveats) + "\n"] if caveats else []
+    notes = ["What counts as reproduced:\n\n" + "\n".join(rules) + "\n"] if rules else []
     return "\n".join([heading, _made(finding), *notes, *map(_table, finding["tables"])])
+
+
+def _rule(claim: Mapping[str, Any]) -> str:
+    said = [claim.get("rule", ""), claim.get("caveat", "")]
+    return f"- {_inline(claim['id'])}: {_inline('. '.join(text for text in said if text))}"
 
 
 def _made(finding: Mapping[str, Any]) -> str:

@@ -18,8 +18,9 @@ from recombine.training.lanes import Lanes
 from recombine.training.loop import Measure, train
 from recombine.training.recipe import Recipe
 
-STACK = 250
-"""Seeds a stacked job: enough to use the core well, small enough to share among workers."""
+STACK = 500
+"""Seeds a stacked job. Measured on the two-dimensional problem, milliseconds a seed on one core:
+17.6 with 50 in a stack, 11.0 with 100, 7.5 with 250, 6.1 with 500, 6.0 with 1,000."""
 
 
 @runtime_checkable
