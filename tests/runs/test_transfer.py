@@ -108,6 +108,9 @@ def test_a_cut_file_says_how_much_is_missing(filled, other, tmp_path):
     assert load(other, path) == (2, 0, [(4, "the file ends after 2 of 4 runs")])
 
 
+EMPTY = b'{"recombine-runs": 1, "count": 0}\n'
+
+
 @pytest.mark.parametrize(
     ("content", "match"),
     [
@@ -116,10 +119,11 @@ def test_a_cut_file_says_how_much_is_missing(filled, other, tmp_path):
         (b"hello\n", "not a file of runs"),
         (b'{"some": "json"}\n', "not a file of runs"),
         (b'{"recombine-runs": 2, "count": 0}\n', "upgrade"),
-        (gzip.compress(b'{"recombine-runs": 1, "count": 0}\n')[:-6], "export it again"),
-        (gzip.compress(b'{"recombine-runs": 1, "count": 0}\n') + b"junk", "export it again"),
+        (gzip.compress(EMPTY, mtime=0)[:-6], "export it again"),
+        (gzip.compress(EMPTY, mtime=0) + b"junk", "export it again"),
         (b"\x1f\x8bnonsense", "export it again"),
     ],
+    ids=["absent", "empty", "text", "json", "newer", "cut off", "junk behind", "no archive"],
 )
 def test_a_file_that_is_not_ours_is_refused_in_one_line(other, tmp_path, content, match):
     path = tmp_path / "a.jsonl.gz"

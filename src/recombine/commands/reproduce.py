@@ -67,8 +67,10 @@ class Watch:
 
     def __init__(self, progress: Progress, *, silent: bool) -> None:
         self._progress, self._silent = progress, silent
-        self._quiet = progress.disable
         self._bars: dict[str, TaskID] = {}
+        self._seeds: dict[str, int] = {}
+        self._done: dict[str, float] = {}
+        """Seeds of each job that are done, counting those under way by how far they are."""
         self._all: TaskID | None = None
 
     def hear(self, event: Planned | Event) -> None:
@@ -76,9 +78,11 @@ class Watch:
         if isinstance(event, Planned):
             self._planned(event)
         elif isinstance(event, Started):
-            self._bars[event.job] = self._progress.add_task(f"  {event.job}", total=None)
+            self._bars[event.job] = self._progress.add_task(f"  {escape(event.job)}", total=None)
+            self._seeds[event.job] = event.seeds
         elif isinstance(event, Advanced) and event.job in self._bars:
             self._progress.update(self._bars[event.job], completed=event.done, total=event.total)
+            self._count(event.job, self._seeds[event.job] * event.done / event.total)
         elif isinstance(event, Ended):
             self._ended(event)
 
@@ -89,17 +93,24 @@ class Watch:
             f"[bold]{name}[/] {event.request.scale}, {event.request.profile}: "
             f"{plan.done} seeds done, {plan.missing} to run{again}"
         )
+        self._done = {}
+        if self._all is not None:
+            self._progress.remove_task(self._all)
         self._all = self._progress.add_task(f"[bold]{name}[/] seeds", total=plan.missing)
 
     def _ended(self, event: Ended) -> None:
         if event.job in self._bars:
             self._progress.remove_task(self._bars.pop(event.job))
-        if self._all is not None:
-            self._progress.advance(self._all, event.seeds)
+        self._count(event.job, event.seeds)
         if event.error is not None:
-            self._line(f"  [red]{event.job} failed[/]: {escape(event.error)}")
-        elif self._quiet:
-            self._line(f"  {event.job}: {event.seeds} seeds in {event.seconds:.1f} s")
+            self._line(f"  [red]{escape(event.job)} failed[/]: {escape(event.error)}")
+        elif self._progress.disable:
+            self._line(f"  {escape(event.job)}: {event.seeds} seeds in {event.seconds:.1f} s")
+
+    def _count(self, job: str, seeds: float) -> None:
+        self._done[job] = seeds
+        if self._all is not None:
+            self._progress.update(self._all, completed=round(sum(self._done.values())))
 
     def _line(self, text: str) -> None:
         if not self._silent:

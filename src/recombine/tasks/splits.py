@@ -31,9 +31,7 @@ def where(
     return every[~test], every[test]
 
 
-def listed(
-    sizes: Sequence[int], held_out: Iterable[Sequence[int]]
-) -> Split:
+def listed(sizes: Sequence[int], held_out: Iterable[Sequence[int]]) -> Split:
     """Hold out exactly these combinations."""
     wanted = np.asarray(list(held_out), dtype=np.int64).reshape(-1, len(sizes))
     if ((wanted < 0) | (wanted >= np.asarray(sizes))).any():
@@ -49,9 +47,7 @@ def band(size: int, differences: Iterable[int]) -> Split:
     return where((size, size), lambda z: ~np.isin((z[:, 1] - z[:, 0]) % size, kept))
 
 
-def primitive(
-    sizes: Sequence[int], factor: int, value: int, context: Sequence[int]
-) -> Split:
+def primitive(sizes: Sequence[int], factor: int, value: int, context: Sequence[int]) -> Split:
     """Show one value of a factor in a single context only, as SCAN shows `jump` alone.
 
     `context` gives the values of all factors in that one training combination; its entry for
@@ -62,9 +58,7 @@ def primitive(
     return where(sizes, lambda z: (z[:, factor] == value) & (z != shown).any(axis=1))
 
 
-def share(
-    sizes: Sequence[int], held_out: float, rng: np.random.Generator
-) -> Split:
+def share(sizes: Sequence[int], held_out: float, rng: np.random.Generator) -> Split:
     """Hold out a random share of the combinations, each value of each factor still seen in train.
 
     Combinations are visited in random order and held out unless that would hide a value; when
