@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -34,6 +35,9 @@ examples:
   recombine runs import results/mine.jsonl.gz     merge them into this store
   recombine runs verify --redo                    set damaged runs aside, to be made again""",
 }
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Parser(argparse.ArgumentParser):
@@ -176,10 +180,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"recombine: {error}", error.exit_code)
     except KeyboardInterrupt:
         return _say("stopped. To go on, run the same command again.", Interrupted.exit_code)
-    except BrokenPipeError:
-        # whoever read our output has seen enough; Python would complain once more at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _leave_output()
         return 0
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _leave_output()
+        return _say(f"recombine: no room to write the output ({error.strerror})", 1)
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -190,6 +198,11 @@ def _run(argv: Sequence[str] | None) -> int:
         return 0
     code: int = importlib.import_module(call.module).run(call)
     return code
+
+
+def _leave_output() -> None:
+    """Give up standard output, or Python would complain of it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(line: str, code: int) -> int:

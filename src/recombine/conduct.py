@@ -238,23 +238,22 @@ class Standing:
 
 def standing(asked: Sequence[Request], store: Store) -> list[Standing]:
     """How far each cell of each request is."""
-    sources = store.index.sources()
     rows = []
     for request in asked:
         for name, need in request.needs().items():
-            key = key_of(need.cell)
-            status = store.has(key)
-            states = [status.get(seed, "missing") for seed in need.seeds]
-            fresh = sources.get(key, {}).get(source_of(need.cell), 0)
+            key, source = key_of(need.cell), source_of(need.cell)
+            held = {row.seed: row for row in store.index.rows(key)}
+            found = [held[seed] for seed in need.seeds if seed in held]
+            states = [row.status for row in found]
             rows.append(
                 Standing(
                     request=request,
                     cell=name,
                     key=key,
                     done=states.count("done"),
-                    missing=states.count("missing"),
+                    missing=len(need.seeds) - len(found),
                     failed=states.count("failed"),
-                    stale=max(0, sum(sources.get(key, {}).values()) - fresh),
+                    stale=sum(row.status == "done" and row.source != source for row in found),
                 )
             )
     return rows

@@ -61,8 +61,8 @@ def _watch(futures: list[Future[Ended]], pool: Pool) -> Iterator[Event]:
     """Pass on what is said, and each job's end when it comes."""
     waiting = set(futures)
     while waiting:
-        yield from _heard(pool)
         over = {future for future in waiting if future.done()}
+        yield from _heard(pool)  # and so what a job said comes before its end
         waiting -= over
         for future in over:
             yield future.result()

@@ -18,8 +18,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, final, runtime_checkable
 
 from recombine.engine.events import Advanced, Ended, Event, Started
 from recombine.engine.jobs import Job, perform
@@ -31,11 +32,31 @@ SILENCE = 0.2
 
 @runtime_checkable
 class Flag(Protocol):
-    """An event of threading or of multiprocessing."""
+    """What is raised once and looked at often: an event of threading, or a SharedFlag."""
 
     def is_set(self) -> bool: ...
 
     def set(self) -> None: ...
+
+
+@final
+class SharedFlag:
+    """A flag between processes that needs no lock.
+
+    An event of multiprocessing has one, and a worker killed while it looks takes it along: whoever
+    looks or raises the flag after that waits for ever.
+    """
+
+    def __init__(self, context: SpawnContext) -> None:
+        self._raised = context.RawValue("b", 0)
+
+    def is_set(self) -> bool:
+        """Whether it was raised."""
+        return bool(self._raised.value)
+
+    def set(self) -> None:
+        """Raise it."""
+        self._raised.value = 1
 
 
 @dataclass(frozen=True)
@@ -59,7 +80,7 @@ def processes(workers: int) -> Pool:
     """Jobs in so many processes of their own."""
     context = multiprocessing.get_context("spawn")
     said: Any = context.Queue()
-    stop = context.Event()
+    stop = SharedFlag(context)
     executor = ProcessPoolExecutor(
         workers, mp_context=context, initializer=_enter_worker, initargs=(said, stop)
     )

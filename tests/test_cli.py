@@ -1,0 +1,391 @@
+"""The command line: what is wrong is one line, JSON is only JSON, and what is light stays light."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recombine import catalog
+from shell import CELLS, PATIENCE, TINY, Launch, Said, call, ended, records, reproduce, wanted
+
+VERBS = ("list", "show", "reproduce", "status", "report", "runs", "check", "bench")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with three seeds of everything the tiny request needs."""
+    home = tmp_path_factory.mktemp("cli") / "store"
+    assert reproduce(home, 3).code == 0
+    return home
+
+
+@pytest.fixture
+def toy_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = catalog.Entry("toys:STUDY", "toys")
+    monkeypatch.setitem(catalog.BUILTIN["studies"], "toy", entry)  # type: ignore[arg-type]
+
+
+# What is wrong
+
+
+def refused(said: Said) -> str:
+    """The one line of a call that was wrong."""
+    assert (said.code, said.out) == (2, "")
+    assert said.line.startswith("recombine: ")
+    return said.line
+
+
+WRONG: dict[str, tuple[list[str], list[str]]] = {
+    "command": (["reprodce"], ["'reproduce'", "legal: bench, check, list, report"]),
+    "option": (["reproduce", "--sed", "3"], ["--sed", "--help"]),
+    "study": (["reproduce", "gradent"], ["perhaps you meant 'gradient'", "legal: gradient"]),
+    "second study": (["reproduce", "gradient", "x"], ["'x'", "legal: gradient"]),
+    "part": (["reproduce", "gradient/corner"], ["perhaps you meant 'corners'", "in gradient"]),
+    "study to show": (["show", "gradints"], ["perhaps you meant 'gradient'"]),
+    "no study to show": (["show"], ["study", "show --help"]),
+    "study of status": (["status", "gradent"], ["perhaps you meant 'gradient'"]),
+    "study of report": (["report", "gradent"], ["perhaps you meant 'gradient'"]),
+    "scale": (["reproduce", "--scale", "papr"], ["meant 'paper'", "legal: paper, quick"]),
+    "empty scale": (["reproduce", "--scale", ""], ["legal: paper, quick"]),
+    "scale of status": (["status", "--scale", ""], ["legal: paper, quick"]),
+    "profile": (
+        ["reproduce", "--profile", "as-rum"],
+        ["perhaps you meant 'as-run'", "legal: as-printed, as-run"],
+    ),
+    "profile of report": (["report", "--profile", "as-rum"], ["perhaps you meant 'as-run'"]),
+    "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
+    "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "lanes, start, store"]),
+    "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
+    "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: corners"]),
+    "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),
+    "field": (["reproduce", "--set", "recipe.step=5"], ["perhaps you meant 'steps'", "batch"]),
+    "outer field": (["reproduce", "--set", "recpe.steps=5"], ["perhaps you meant 'recipe'"]),
+    "inner field": (
+        ["reproduce", "--set", "recipe.optimizer.rat=5"],
+        ["perhaps you meant 'rate'", "training/sgd"],
+    ),
+    "field of a number": (["reproduce", "--set", "recipe.steps.x=5"], ["'x'", "recipe.steps"]),
+    "value": (["reproduce", "--set", "recipe.steps=many"], ["'many'", "a whole number"]),
+    "fraction": (["reproduce", "--set", "recipe.steps=1.5"], ["1.5", "a whole number"]),
+    "no value": (["reproduce", "--set", "recipe.steps="], ["a whole number"]),
+    "value out of range": (["reproduce", "--set", "recipe.steps=-1"], ["-1", "0 or more"]),
+    "infinite value": (["reproduce", "--set", "recipe.clip=1e999"], ["recipe.clip"]),
+    "word out of a few": (
+        ["reproduce", "--set", "recipe.sampling=frsh"],
+        ["one of fresh, with-replacement, without-replacement, in-order"],
+    ),
+    "component as a value": (["reproduce", "--set", "task=corners"], ["cells/trial.task"]),
+    "setting of report": (["report", "--set", "recipe.step=5"], ["perhaps you meant 'steps'"]),
+    "malformed setting": (["reproduce", "--set", "recipe.steps"], ["field=value"]),
+    "empty setting": (["reproduce", "--set", "=5"], ["legal: keep_weights"]),
+    "seeds no number": (["reproduce", "--seeds", "x"], ["'x' is not a whole number", "--seeds"]),
+    "no seeds": (["reproduce", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
+    "negative seeds": (["reproduce", "--seeds", "-3"], ["--seeds = -3", "from 1 up"]),
+    "no seeds of status": (["status", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
+    "workers no number": (["reproduce", "--workers", "two"], ["'two' is not a whole number"]),
+    "no workers": (["reproduce", "--workers", "0"], ["--workers = 0", "from 1 up"]),
+    "negative workers": (["reproduce", "--workers", "-1"], ["--workers = -1"]),
+    "device": (["reproduce", "--device", "gpu"], ["--device = 'gpu'", "cpu, cuda"]),
+    "absent device": (["reproduce", "--device", "hpu"], ["--device = 'hpu'"]),
+    "device without numbers": (["reproduce", "--device", "meta"], ["--device = 'meta'"]),
+    "obsolete device": (["reproduce", "--device", "mkldnn"], ["--device = 'mkldnn'"]),
+    "action": (["runs", "exprt"], ["perhaps you meant 'export'", "export, import, verify"]),
+    "no action": (["runs"], ["ACTION"]),
+    "study to export": (
+        ["runs", "export", "a.jsonl", "--study", "gradent"],
+        ["perhaps you meant 'gradient'"],
+    ),
+    "suffix": (["runs", "export", "a.json"], ["a.json", ".jsonl or .jsonl.gz"]),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_call_is_one_line_that_says_what_is_legal(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words, said = WRONG[what]
+    line = refused(call(*words))
+    assert all(each in line for each in said), line
+    made = [] if words[0] != "runs" else [".recombine"] * (len(words) > 2)
+    assert os.listdir(tmp_path) == made, "nothing was done"
+
+
+def test_a_wrong_call_is_one_line_in_a_process_of_its_own(launch: Launch, tmp_path: Path) -> None:
+    line = refused(ended(launch("reproduce", "gradent", "--store", tmp_path / "store")))
+    assert "perhaps you meant 'gradient'" in line
+
+
+@pytest.mark.parametrize("verb", ["reproduce", "status", "report", "runs verify", "show gradient"])
+def test_what_is_no_store_is_not_touched(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for place in (tmp_path, tmp_path / "mine.txt", tmp_path / "mine.txt" / "x", "x" * 300):
+        line = refused(call(*verb.split(), "--store", place))
+        assert str(place) in line and "--store" in line
+    assert os.listdir(tmp_path) == ["mine.txt"]
+
+
+def foreign(path: Path) -> None:
+    path.write_bytes(gzip.compress(b'{"somebody": "else"}\n'))
+
+
+def no_gzip(path: Path) -> None:
+    path.write_bytes(b"\x1f\x8b but not more than that")
+
+
+def torn(path: Path) -> None:
+    path.write_bytes(gzip.compress(b'{"recombine-runs": 1, "count": 0}\n' * 99)[:-9])
+
+
+def plain_text(path: Path) -> None:
+    path.write_text("no JSON either")
+
+
+@pytest.mark.parametrize("make", [None, Path.mkdir, foreign, no_gzip, torn, plain_text])
+def test_a_file_that_is_no_export_is_refused(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    if make is not None:
+        make(path)
+    line = refused(call("runs", "import", path, "--store", tmp_path / "store"))
+    assert str(path) in line and "export" in line
+
+
+def test_a_report_that_cannot_be_written_is_one_line(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for option in ("--out", "--ledger"):
+        out = tmp_path / "file" / "inner"
+        said = call("report", "--store", store, "--out", tmp_path / "ok", option, out)
+        assert said.code == 1 and said.out == ""
+        assert "cannot write" in said.line and str(tmp_path / "file") in said.line
+
+
+def test_too_few_seeds_to_judge_are_one_line(store: Path) -> None:
+    said = reproduce(store, 1, "--json")
+    assert (said.code, said.out) == (1, "")
+    assert "gradient/corners cannot be judged" in said.line
+
+
+# Help
+
+
+def test_no_words_print_the_help() -> None:
+    said = call()
+    assert said.code == 0
+    listed = [line.split()[0] for line in said.out.splitlines() if line.startswith("    ")]
+    assert [word for word in listed if word in VERBS] == [*VERBS]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [*([verb] for verb in VERBS), *(["runs", each] for each in ("export", "import", "verify"))],
+    ids=" ".join,
+)
+def test_every_verb_has_help(words: list[str]) -> None:
+    said = call(*words, "--help")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"usage: recombine {' '.join(words)} ")
+    assert "--json" in said.out or words == ["runs"]
+
+
+LIGHT = """
+import io, sys, contextlib
+from recombine.cli import main
+for words in {calls}:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main(words)
+heavy = {{"torch", "numpy", "scipy", "matplotlib", "jinja2", "safetensors"}}
+print(sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_help_and_list_import_nothing_heavy() -> None:
+    calls = [[], ["--help"], ["--version"], ["list"], ["list", "studies", "--json"]]
+    calls += [[verb, "--help"] for verb in VERBS]
+    program = [sys.executable, "-c", LIGHT.format(calls=calls)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+# JSON
+
+
+def test_list_is_one_json_object() -> None:
+    said = call("list", "--json")
+    assert (said.code, said.err) == (0, "")
+    assert set(said.json) == set(catalog.KINDS)
+    assert "corners" in said.json["tasks"]
+    assert list(call("list", "models", "--json").json) == ["models"]
+
+
+def test_show_is_one_json_object(store: Path) -> None:
+    said = call("show", "gradient", "--store", store, "--json")
+    assert (said.code, said.err) == (0, "")
+    assert set(said.json) == {
+        "study", "title", "authors", "year", "question", "claims", "store"
+    }  # fmt: skip
+    assert {"D1", "D2", "T1", "T2"} <= {claim["id"] for claim in said.json["claims"]}
+
+
+def test_status_is_one_json_object(store: Path) -> None:
+    said = call("status", *TINY, "--seeds", 4, "--store", store, "--json")
+    assert (said.code, said.err) == (0, "")
+    assert set(said.json) == {"cells", "failures", "other"}
+    assert len(said.json["cells"]) == CELLS
+    for cell in said.json["cells"]:
+        assert (cell["done"], cell["missing"], cell["failed"], cell["stale"]) == (3, 1, 0, 0)
+
+
+def test_report_is_one_json_object(store: Path, tmp_path: Path) -> None:
+    words = ("--profile", "as-printed", "--set", "recipe.steps=36", "--store", store)
+    said = call("report", *words, "--out", tmp_path / "report", "--json")
+    assert (said.code, said.err) == (0, "")
+    assert said.json["ledger"] == [] and Path(said.json["report"]).is_file()
+
+
+def test_check_is_one_json_object() -> None:
+    said = call("check", "tasks/corners", "--json")
+    assert said.code == 0
+    assert set(said.json) == {"checks", "broken"} and said.json["broken"] == 0
+    assert {check["ok"] for check in said.json["checks"]} == {True}
+
+
+def test_runs_are_one_json_object(store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    said = call("runs", "export", path, "--store", store, "--json")
+    assert said.json == {"path": str(path), "exported": 3 * CELLS}
+    said = call("runs", "--store", store, "import", path, "--json")
+    assert said.json == {"added": 0, "already_there": 3 * CELLS, "refused": []}
+    said = call("runs", "verify", "--store", store, "--json")
+    assert said.json == {"damaged": [], "set_aside": False} and said.err == ""
+
+
+CLAIM = {
+    "id": str,
+    "statement": str,
+    "where": str,
+    "verdict": str,
+    "effect": float,
+    "interval": list,
+    "n": int,
+    "published": str,
+    "method": str,
+    "rule": str,
+    "reason": str,
+    "caveat": str,
+}
+
+
+def test_reproduce_is_one_json_object_of_the_promised_schema(store: Path) -> None:
+    said = reproduce(store, 3, "--json")
+    assert (said.code, said.err) == (0, "")
+    assert list(said.json) == ["studies"] and list(said.json["studies"]) == ["gradient/corners"]
+    found = said.json["studies"]["gradient/corners"]
+    assert list(found) == ["scale", "profile", "seeds", "claims", "tables"]
+    assert (found["scale"], found["profile"], found["seeds"]) == ("quick", "as-printed", 3)
+    assert [claim["id"] for claim in found["claims"]] == ["D1", "D2", "T1", "T2"]
+    for claim in found["claims"]:
+        assert {name: type(value) for name, value in claim.items()} == CLAIM
+        assert claim["verdict"] in ("reproduced", "contradicted", "inconclusive")
+        low, high = claim["interval"]
+        assert low <= claim["effect"] <= high and claim["n"] == 3
+    for table in found["tables"]:
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+
+
+def test_numbers_that_json_does_not_know_are_null(toy_study: None, tmp_path: Path) -> None:
+    said = call("reproduce", "toy/one", "--seeds", 1, "--workers", 1, "--json",
+                "--store", tmp_path / "store")  # fmt: skip
+    (claim,) = said.json["studies"]["toy/one"]["claims"]
+    assert claim["effect"] == 0.0 and claim["interval"] == [None, None]
+
+
+# Settings
+
+
+def test_a_setting_makes_other_runs(store: Path) -> None:
+    def cells(steps: int) -> dict[str, tuple[str, int]]:
+        words = ("gradient/corners", "--profile", "as-printed", "--seeds", 3, "--json")
+        said = call("status", *words, "--set", f"recipe.steps={steps}", "--store", store)
+        return {cell["cell"]: (cell["key"], cell["done"]) for cell in said.json["cells"]}
+
+    ours, others = cells(36), cells(37)
+    assert {done for _, done in ours.values()} == {3}
+    assert {done for _, done in others.values()} == {0}
+    assert not {key for key, _ in ours.values()} & {key for key, _ in others.values()}
+
+
+def test_the_store_may_be_named_by_the_environment(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RECOMBINE_STORE", str(store))
+    said = call("reproduce", *TINY, "--seeds", 3, "--workers", 1)
+    assert f" {3 * CELLS} seeds done, 0 to run" in said.err
+    assert os.listdir(tmp_path) == []
+
+
+# What people read
+
+
+def test_claims_are_shown_with_their_verdicts(store: Path) -> None:
+    said = reproduce(store, 3)
+    assert said.code == 0
+    for claim in reproduce(store, 3, "--json").json["studies"]["gradient/corners"]["claims"]:
+        (row,) = [line for line in said.out.splitlines() if line.startswith(f"│{claim['id']} ")]
+        assert claim["verdict"] in row
+
+
+def test_words_in_brackets_are_shown(toy_study: None, tmp_path: Path) -> None:
+    words = ("toy/one", "--seeds", 1, "--store", tmp_path / "store", "--workers", 1)
+    assert "[no interval]" in call("reproduce", *words).out
+
+
+def test_failures_are_told_letter_by_letter(toy_study: None, tmp_path: Path) -> None:
+    words = ("toy/one", "--seeds", 12, "--set", "fails_from=11", "--store", tmp_path / "store")
+    message = "ArithmeticError: seed 11 [/does not] compose"
+    said = call("reproduce", *words, "--workers", 1)
+    assert said.code == 1
+    assert f"main [10–11] failed: {message}" in said.err
+    assert "2 seeds failed; 'recombine status' shows why" in said.err
+    assert message in call("status", *words).out
+    said = call("reproduce", *words, "--workers", 1, "--json")
+    assert said.code == 1 and said.json["studies"]["toy/one"]["seeds"] == 10
+    assert "2 seeds failed" in said.line
+
+
+# Where the output goes
+
+
+@pytest.mark.parametrize("words", ["--help", "list", "list --json"])
+def test_a_reader_who_leaves_is_no_error(words: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = [sys.executable, "-m", "recombine", *words.split()]
+    done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writer)
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", ["list", "list --json"])
+def test_output_that_finds_no_room_is_one_line(words: str) -> None:
+    program = [sys.executable, "-m", "recombine", *words.split()]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1
+    assert Said(1, "", done.stderr).line.startswith("recombine: no room to write the output")
+
+
+def test_progress_goes_to_standard_error(store: Path) -> None:
+    said = call(*wanted(store, 3, "--json", "--workers", 1))
+    before = records(store)
+    assert json.loads(said.out) and said.err == ""
+    assert "seeds done" in reproduce(store, 3).err
+    assert records(store) == before
