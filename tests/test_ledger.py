@@ -43,3 +43,12 @@ def test_a_readme_without_marks_is_left_alone(tmp_path: Path) -> None:
 def test_nothing_at_paper_scale_writes_no_ledger(tmp_path: Path) -> None:
     assert ledger.write(tmp_path / "results", []) == [tmp_path / "RESULTS.md"]
     assert not list((tmp_path / "results").iterdir())
+
+
+def test_a_ledger_keeps_the_profiles_that_were_not_measured_again(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, "") / "gradient-corners.json"
+    again = [FINDING | {"profile": "as-printed"}, FINDING | {"profile": "as-run", "seeds": 7}]
+    merged = ledger._merged(path, again[1:])
+    assert [(f["profile"], f["seeds"]) for f in merged] == [("as-run", 7)]
+    merged = ledger._merged(path, again[:1])
+    assert [(f["profile"], f["seeds"]) for f in merged] == [("as-printed", 1000), ("as-run", 1000)]

@@ -30,7 +30,9 @@ def write(folder: Path, findings: Sequence[Finding]) -> list[Path]:
     written = []
     for name, found in grouped.items():
         path = folder / f"{name.replace('/', '-')}.json"
-        _replace(path, json.dumps(_ledger(name, found), indent=1, ensure_ascii=False) + "\n")
+        made = _ledger(name, found)
+        made["findings"] = _merged(path, made["findings"])
+        _replace(path, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
         written.append(path)
     return [*written, *publish(folder)]
 
@@ -51,6 +53,13 @@ def publish(folder: Path) -> list[Path]:
 def read(folder: Path) -> list[dict[str, Any]]:
     """Every ledger in a folder, by name."""
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def _merged(path: Path, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The new findings, and those of other profiles that the ledger has already."""
+    old = json.loads(path.read_text())["findings"] if path.exists() else []
+    by_profile = {finding["profile"]: finding for finding in [*old, *new]}
+    return [by_profile[profile] for profile in sorted(by_profile)]
 
 
 def _ledger(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
