@@ -1,0 +1,1 @@
+"""What papers print, one TOML file a study."""
