@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 from shell import Launch, start
+
+
+# A shell ignores Ctrl-C in what it starts in the background, and processes inherit that: tests that
+# send it must find it as a terminal has it, wherever they were started.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -23,6 +29,6 @@ def launch() -> Iterator[Launch]:
 
     yield begin
     for process in started:
-        if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # the usual case: nobody is left
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

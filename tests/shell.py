@@ -95,9 +95,14 @@ def ended(process: subprocess.Popen[str]) -> Said:
     return Said(process.returncode, out, err)
 
 
-def until(true: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+def until(
+    true: Callable[[], bool],
+    process: subprocess.Popen[str] | None = None,
+    *,
+    within: float = PATIENCE,
+) -> None:
     """Wait until something is true, of a process if it must still be running then."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + within
     while not true():
         assert time.monotonic() < end, "it never came true"
         assert process is None or process.poll() is None, "the process ended before"

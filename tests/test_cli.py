@@ -363,24 +363,36 @@ def test_failures_are_told_letter_by_letter(toy_study: None, tmp_path: Path) -> 
 # Where the output goes
 
 
+def written_to(output: Any, words: str) -> Said:
+    """Run a command whose standard output is a file or a pipe, buffered as it usually is."""
+    environment = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [sys.executable, "-m", "recombine", *words.split()],
+        env=environment,
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+    )
+    return Said(done.returncode, "", done.stderr)
+
+
 @pytest.mark.parametrize("words", ["--help", "list", "list --json"])
 def test_a_reader_who_leaves_is_no_error(words: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    program = [sys.executable, "-m", "recombine", *words.split()]
-    done = subprocess.run(program, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    said = written_to(writer, words)
     os.close(writer)
-    assert done.stderr == ""
+    assert said.err == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("words", ["list", "list --json"])
+@pytest.mark.parametrize("words", ["--help", "list", "list --json"])
 def test_output_that_finds_no_room_is_one_line(words: str) -> None:
-    program = [sys.executable, "-m", "recombine", *words.split()]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 1
-    assert Said(1, "", done.stderr).line.startswith("recombine: no room to write the output")
+        said = written_to(full, words)
+    assert said.code == 1
+    assert said.line.startswith("recombine: no room to write the output")
 
 
 def test_progress_goes_to_standard_error(store: Path) -> None:

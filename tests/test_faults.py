@@ -76,7 +76,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(
         until(lambda p=process: bool(workers(p.pid)), process)
         until(lambda least=enough: len(records(store)) >= least, process)
         process.kill()
-        until(lambda p=process: not group(p.pid))
+        until(lambda p=process: not group(p.pid), within=20)
         said = ended(process)
         assert not said.err or f" {len(kept)} seeds done" in said.err
         after = records(store)
