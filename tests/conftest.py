@@ -12,7 +12,6 @@ import pytest
 
 from shell import Launch, start
 
-
 # A shell ignores Ctrl-C in what it starts in the background, and processes inherit that: tests that
 # send it must find it as a terminal has it, wherever they were started.
 signal.signal(signal.SIGINT, signal.default_int_handler)

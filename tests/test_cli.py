@@ -45,57 +45,93 @@ def refused(said: Said) -> str:
 WRONG: dict[str, tuple[list[str], list[str]]] = {
     "command": (["reprodce"], ["'reproduce'", "legal: bench, check, list, report"]),
     "option": (["reproduce", "--sed", "3"], ["--sed", "--help"]),
-    "study": (["reproduce", "gradent"], ["perhaps you meant 'gradient'", "legal: gradient"]),
-    "second study": (["reproduce", "gradient", "x"], ["'x'", "legal: gradient"]),
+    "study": (["reproduce", "gradent"], ["perhaps you meant 'gradient'", "legal: "]),
+    "second study": (["reproduce", "gradient", "x"], ["'x'", "legal: ", "gradient"]),
     "part": (["reproduce", "gradient/corner"], ["perhaps you meant 'corners'", "in gradient"]),
     "study to show": (["show", "gradints"], ["perhaps you meant 'gradient'"]),
     "no study to show": (["show"], ["study", "show --help"]),
     "study of status": (["status", "gradent"], ["perhaps you meant 'gradient'"]),
     "study of report": (["report", "gradent"], ["perhaps you meant 'gradient'"]),
-    "scale": (["reproduce", "--scale", "papr"], ["meant 'paper'", "legal: paper, quick"]),
-    "empty scale": (["reproduce", "--scale", ""], ["legal: paper, quick"]),
-    "scale of status": (["status", "--scale", ""], ["legal: paper, quick"]),
+    "scale": (
+        ["reproduce", "gradient", "--scale", "papr"],
+        ["meant 'paper'", "legal: paper, quick"],
+    ),
+    "empty scale": (["reproduce", "gradient", "--scale", ""], ["legal: paper, quick"]),
+    "scale of status": (["status", "gradient", "--scale", ""], ["legal: paper, quick"]),
     "profile": (
-        ["reproduce", "--profile", "as-rum"],
+        ["reproduce", "gradient", "--profile", "as-rum"],
         ["perhaps you meant 'as-run'", "legal: as-printed, as-run"],
     ),
-    "profile of report": (["report", "--profile", "as-rum"], ["perhaps you meant 'as-run'"]),
+    "profile of report": (
+        ["report", "gradient", "--profile", "as-rum"],
+        ["perhaps you meant 'as-run'"],
+    ),
     "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
     "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "lanes, start, store"]),
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
-    "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: corners"]),
+    "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
     "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),
-    "field": (["reproduce", "--set", "recipe.step=5"], ["perhaps you meant 'steps'", "batch"]),
-    "outer field": (["reproduce", "--set", "recpe.steps=5"], ["perhaps you meant 'recipe'"]),
+    "field": (
+        ["reproduce", "gradient", "--set", "recipe.step=5"],
+        ["perhaps you meant 'steps'", "batch"],
+    ),
+    "outer field": (
+        ["reproduce", "gradient", "--set", "recpe.steps=5"],
+        ["perhaps you meant 'recipe'"],
+    ),
     "inner field": (
-        ["reproduce", "--set", "recipe.optimizer.rat=5"],
+        ["reproduce", "gradient", "--set", "recipe.optimizer.rat=5"],
         ["perhaps you meant 'rate'", "training/sgd"],
     ),
-    "field of a number": (["reproduce", "--set", "recipe.steps.x=5"], ["'x'", "recipe.steps"]),
-    "value": (["reproduce", "--set", "recipe.steps=many"], ["'many'", "a whole number"]),
-    "fraction": (["reproduce", "--set", "recipe.steps=1.5"], ["1.5", "a whole number"]),
-    "no value": (["reproduce", "--set", "recipe.steps="], ["a whole number"]),
-    "value out of range": (["reproduce", "--set", "recipe.steps=-1"], ["-1", "0 or more"]),
-    "infinite value": (["reproduce", "--set", "recipe.clip=1e999"], ["recipe.clip"]),
+    "field of a number": (
+        ["reproduce", "gradient", "--set", "recipe.steps.x=5"],
+        ["'x'", "recipe.steps"],
+    ),
+    "value": (
+        ["reproduce", "gradient", "--set", "recipe.steps=many"],
+        ["'many'", "a whole number"],
+    ),
+    "fraction": (["reproduce", "gradient", "--set", "recipe.steps=1.5"], ["1.5", "a whole number"]),
+    "no value": (["reproduce", "gradient", "--set", "recipe.steps="], ["a whole number"]),
+    "value out of range": (
+        ["reproduce", "gradient", "--set", "recipe.steps=-1"],
+        ["-1", "0 or more"],
+    ),
+    "infinite value": (["reproduce", "gradient", "--set", "recipe.clip=1e999"], ["recipe.clip"]),
     "word out of a few": (
-        ["reproduce", "--set", "recipe.sampling=frsh"],
+        ["reproduce", "gradient", "--set", "recipe.sampling=frsh"],
         ["one of fresh, with-replacement, without-replacement, in-order"],
     ),
-    "component as a value": (["reproduce", "--set", "task=corners"], ["cells/trial.task"]),
-    "setting of report": (["report", "--set", "recipe.step=5"], ["perhaps you meant 'steps'"]),
-    "malformed setting": (["reproduce", "--set", "recipe.steps"], ["field=value"]),
-    "empty setting": (["reproduce", "--set", "=5"], ["legal: keep_weights"]),
-    "seeds no number": (["reproduce", "--seeds", "x"], ["'x' is not a whole number", "--seeds"]),
-    "no seeds": (["reproduce", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
-    "negative seeds": (["reproduce", "--seeds", "-3"], ["--seeds = -3", "from 1 up"]),
-    "no seeds of status": (["status", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
-    "workers no number": (["reproduce", "--workers", "two"], ["'two' is not a whole number"]),
-    "no workers": (["reproduce", "--workers", "0"], ["--workers = 0", "from 1 up"]),
-    "negative workers": (["reproduce", "--workers", "-1"], ["--workers = -1"]),
-    "device": (["reproduce", "--device", "gpu"], ["--device = 'gpu'", "cpu, cuda"]),
-    "absent device": (["reproduce", "--device", "hpu"], ["--device = 'hpu'"]),
-    "device without numbers": (["reproduce", "--device", "meta"], ["--device = 'meta'"]),
-    "obsolete device": (["reproduce", "--device", "mkldnn"], ["--device = 'mkldnn'"]),
+    "component as a value": (
+        ["reproduce", "gradient", "--set", "task=corners"],
+        ["cells/trial.task"],
+    ),
+    "setting of report": (
+        ["report", "gradient", "--set", "recipe.step=5"],
+        ["perhaps you meant 'steps'"],
+    ),
+    "malformed setting": (["reproduce", "gradient", "--set", "recipe.steps"], ["field=value"]),
+    "empty setting": (["reproduce", "gradient", "--set", "=5"], ["legal: keep_weights"]),
+    "seeds no number": (
+        ["reproduce", "gradient", "--seeds", "x"],
+        ["'x' is not a whole number", "--seeds"],
+    ),
+    "no seeds": (["reproduce", "gradient", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
+    "negative seeds": (["reproduce", "gradient", "--seeds", "-3"], ["--seeds = -3", "from 1 up"]),
+    "no seeds of status": (["status", "gradient", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
+    "workers no number": (
+        ["reproduce", "gradient", "--workers", "two"],
+        ["'two' is not a whole number"],
+    ),
+    "no workers": (["reproduce", "gradient", "--workers", "0"], ["--workers = 0", "from 1 up"]),
+    "negative workers": (["reproduce", "gradient", "--workers", "-1"], ["--workers = -1"]),
+    "device": (["reproduce", "gradient", "--device", "gpu"], ["--device = 'gpu'", "cpu, cuda"]),
+    "absent device": (["reproduce", "gradient", "--device", "hpu"], ["--device = 'hpu'"]),
+    "device without numbers": (
+        ["reproduce", "gradient", "--device", "meta"],
+        ["--device = 'meta'"],
+    ),
+    "obsolete device": (["reproduce", "gradient", "--device", "mkldnn"], ["--device = 'mkldnn'"]),
     "action": (["runs", "exprt"], ["perhaps you meant 'export'", "export, import, verify"]),
     "no action": (["runs"], ["ACTION"]),
     "study to export": (
@@ -123,11 +159,12 @@ def test_a_wrong_call_is_one_line_in_a_process_of_its_own(launch: Launch, tmp_pa
     assert "perhaps you meant 'gradient'" in line
 
 
-@pytest.mark.parametrize("verb", ["reproduce", "status", "report", "runs verify", "show gradient"])
+@pytest.mark.parametrize("verb", ["reproduce", "status", "report", "show", "runs verify"])
 def test_what_is_no_store_is_not_touched(verb: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "mine.txt", tmp_path / "mine.txt" / "x", "x" * 300):
-        line = refused(call(*verb.split(), "--store", place))
+        study = [] if verb == "runs verify" else ["gradient"]
+        line = refused(call(*verb.split(), *study, "--store", place))
         assert str(place) in line and "--store" in line
     assert os.listdir(tmp_path) == ["mine.txt"]
 
@@ -161,15 +198,16 @@ def test_a_report_that_cannot_be_written_is_one_line(store: Path, tmp_path: Path
     (tmp_path / "file").write_text("")
     for option in ("--out", "--ledger"):
         out = tmp_path / "file" / "inner"
-        said = call("report", "--store", store, "--out", tmp_path / "ok", option, out)
+        said = call("report", *TINY, "--store", store, "--out", tmp_path / "ok", option, out)
         assert said.code == 1 and said.out == ""
         assert "cannot write" in said.line and str(tmp_path / "file") in said.line
 
 
-def test_too_few_seeds_to_judge_are_one_line(store: Path) -> None:
-    said = reproduce(store, 1, "--json")
-    assert (said.code, said.out) == (1, "")
-    assert "gradient/corners cannot be judged" in said.line
+def test_one_seed_is_judged_and_decides_nothing(tmp_path: Path) -> None:
+    said = call(*wanted(tmp_path / "store", 1, "--json", "--workers", 1))
+    (found,) = said.json["studies"].values()
+    assert said.code == 0
+    assert {claim["verdict"] for claim in found["claims"]} == {"inconclusive"}
 
 
 # Help
@@ -243,8 +281,7 @@ def test_status_is_one_json_object(store: Path) -> None:
 
 
 def test_report_is_one_json_object(store: Path, tmp_path: Path) -> None:
-    words = ("--profile", "as-printed", "--set", "recipe.steps=36", "--store", store)
-    said = call("report", *words, "--out", tmp_path / "report", "--json")
+    said = call("report", *TINY, "--store", store, "--out", tmp_path / "report", "--json")
     assert (said.code, said.err) == (0, "")
     assert said.json["ledger"] == [] and Path(said.json["report"]).is_file()
 

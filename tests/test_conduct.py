@@ -49,8 +49,14 @@ def run(asked: list[Request], store: Store) -> list[Found]:
 
 
 def test_no_names_ask_for_every_part_of_every_study() -> None:
-    names = [request.name for request in requests([])]
-    assert names == ["gradient/corners", "toy/one", "toy/two"]
+    asked = requests([])
+    parts = [
+        f"{study}/{part.name}"
+        for study in catalog.names("studies")
+        for part in catalog.find("studies", study).parts
+    ]
+    assert [request.name for request in asked] == parts
+    assert {"gradient/corners", "toy/one", "toy/two"} <= set(parts)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +95,12 @@ def test_settings_change_every_cell() -> None:
     (request,) = requests(["toy/one"], settings=["together=7", "log=a file"])
     assert {need.cell.seeds_per_job for need in request.needs().values()} == {7}
     assert {vars(need.cell)["log"] for need in request.needs().values()} == {"a file"}
+
+
+def test_a_setting_that_some_cells_have_changes_those() -> None:
+    (plain,), (altered,) = requests(["toy/one"]), requests(["toy/one"], settings=["extra=7"])
+    assert altered.needs()["main"] == plain.needs()["main"]
+    assert vars(altered.needs()["side"].cell)["extra"] == 7
 
 
 def test_of_two_settings_of_one_field_the_last_counts() -> None:

@@ -367,14 +367,17 @@ def test_a_damaged_run_is_named_set_aside_and_made_again(
     assert reproduce(whole, SEEDS, "--json").out == reference[1]
 
 
-def test_a_record_that_no_index_could_read_is_set_aside_and_made_again(
+def test_a_record_that_no_index_could_read_is_named_too(
     whole: Path, reference: tuple[Path, str]
 ) -> None:
     cut_record(main_run(whole, 1))
     (whole / "index.sqlite").unlink()
-    assert f" {SEEDS * CELLS - 1} seeds done, 1 to run" in reproduce(whole, SEEDS).err
+    said = reproduce(whole, SEEDS)
+    assert said.code == 1 and str(main_run(whole, 1)) in said.line
+    assert call("runs", "verify", "--redo", "--store", whole).code == 0
     (aside,) = (whole / "damaged").iterdir()
     assert len((aside / "record.json").read_bytes()) == 200
+    assert f" {SEEDS * CELLS - 1} seeds done, 1 to run" in reproduce(whole, SEEDS).err
     assert reproduce(whole, SEEDS, "--json").out == reference[1]
 
 

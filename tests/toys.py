@@ -50,6 +50,15 @@ class Toy(Cell):
         return {seed: Outcome({"twice": 2.0 * seed}, {"twice": values[seed]}) for seed in seeds}
 
 
+@dataclass(frozen=True)
+class Side(Toy):
+    """One more field than the main cell has."""
+
+    name: ClassVar[str] = "side"
+
+    extra: int = 0
+
+
 def ran(log: Path) -> list[int]:
     """The seeds that were run, in order."""
     return [int(line) for line in log.read_text().split()] if log.exists() else []
@@ -77,7 +86,7 @@ class ToyPart(Part):
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         together = {"plain": 10, "fancy": 3}[profile]
         main = Toy(together=together, gives=f"numbers of {self.name}")
-        side = Toy(together=together, gives=f"numbers beside {self.name}")
+        side = Side(together=together, gives=f"numbers of {self.name}")
         return {"main": Need(main, range(seeds)), "side": Need(side, range(min(seeds, 2)))}
 
     def judges(self) -> Mapping[str, Judge]:

@@ -22,6 +22,8 @@ from recombine.errors import UnknownName, UsageError
 KINDS = ("tasks", "models", "analyses", "studies")
 """The shelves a user browses and another package may add to."""
 
+SINGULAR = {"tasks": "task", "models": "model", "analyses": "analysis", "studies": "study"}
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -101,7 +103,7 @@ def find(kind: str, name: str) -> Any:
         except Exception as error:  # a stranger's package may fail in any way
             origin = _added(kind)[name].value
             raise UsageError(f"{kind}/{name} ({origin}) cannot be imported: {error}") from error
-    raise UnknownName(kind.removesuffix("s") if kind in KINDS else kind, name, names(kind))
+    raise UnknownName(SINGULAR.get(kind, kind), name, names(kind))
 
 
 def resolve(identity: str) -> type[spec.Spec]:

@@ -45,13 +45,22 @@ class Request:
         return shlex.join(words)
 
     def needs(self) -> Mapping[str, Need]:
-        """The cells and seeds it takes, the user's settings applied to each cell that has them."""
-        needs = self.part.cells(scale=self.scale, profile=self.profile, seeds=self.seeds)
-        altered = dict(needs)
+        """The cells and seeds it takes, the user's settings applied to each cell that has them.
+
+        A setting that no cell has is refused.
+        """
+        needs = dict(self.part.cells(scale=self.scale, profile=self.profile, seeds=self.seeds))
         for path, text in self.settings:
-            for name, need in altered.items():
-                altered[name] = replace(need, cell=cast(Cell, override(need.cell, path, text)))
-        return altered
+            altered, unknown = {}, None
+            for name, need in needs.items():
+                try:
+                    altered[name] = replace(need, cell=cast(Cell, override(need.cell, path, text)))
+                except UnknownName as error:
+                    unknown = unknown or error
+            if unknown and not altered:
+                raise unknown
+            needs |= altered
+        return needs
 
 
 @dataclass(frozen=True)

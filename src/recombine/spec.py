@@ -218,5 +218,5 @@ def _parse(text: str, hint: Any) -> Any:
         text = f"[{text}]"
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except ValueError:  # not JSON, or a number longer than Python reads
         return None if text == "none" else text

@@ -8,7 +8,7 @@ import pytest
 from recombine import catalog
 from recombine.cell import Context, Outcome
 from recombine.spec import override
-from recombine.studies import Results, Seeds, find
+from recombine.studies import Finding, Results, Seeds, find
 from recombine.studies.gradient_corners import (
     CornersPart,
     errs_nearly_always,
@@ -105,15 +105,24 @@ def test_quick_and_paper_share_the_cells_that_do_not_differ() -> None:
     assert len(paper["main"].seeds) == 1000 and len(paper["portrait"].seeds) == 9
 
 
-@pytest.mark.parametrize("profile", PART.profiles)
-def test_tables_and_figures_of_a_short_run(profile: str) -> None:
-    study = catalog.find("studies", "gradient")
+def short_run(profile: str, seeds: int) -> Finding:
     cells = {}
-    for name, need in PART.cells(scale="quick", profile=profile, seeds=4).items():
+    for name, need in PART.cells(scale="quick", profile=profile, seeds=seeds).items():
         cell = override(need.cell, "recipe.steps", "72")
         assert isinstance(cell, Trial)
         cells[name] = Seeds(cell.run(need.seeds, Context()))
-    finding = find(study, PART, Results("quick", profile, cells), command="x", made_with={})
+    study, results = catalog.find("studies", "gradient"), Results("quick", profile, cells)
+    return find(study, PART, results, command="x", made_with={})
+
+
+def test_one_seed_is_shown_and_decides_nothing() -> None:
+    finding = short_run("as-printed", 1)
+    assert {verdict.outcome for _, verdict in finding.claims} == {"inconclusive"}
+
+
+@pytest.mark.parametrize("profile", PART.profiles)
+def test_tables_and_figures_of_a_short_run(profile: str) -> None:
+    finding = short_run(profile, 4)
     assert [table.id for table in finding.tables] == ["unseen-corner", "dependence", "propositions"]
     assert [figure.where for figure in finding.figures[:3]] == ["Figure 4", "Figure 5", "Figure 6"]
     assert finding.seeds == 4

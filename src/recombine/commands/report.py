@@ -9,7 +9,7 @@ from pathlib import Path
 from recombine import ledger
 from recombine.commands import terminal
 from recombine.conduct import answer, everything, requests, setting, worth_showing
-from recombine.errors import RecombineError
+from recombine.errors import DamagedRun, RecombineError
 from recombine.report import write
 from recombine.runs import Store
 
@@ -22,25 +22,33 @@ def run(call: Namespace) -> int:
         for r in everything(call.studies)
         if call.profile in (None, r.profile)
     ]
-    findings = []
+    findings, left_out = [], []
     progress, move = terminal.counter("report", silent=call.json)
     with Store.open(call.store) as store, progress:
         ready = worth_showing(asked, store)
         for done, request in enumerate(ready):
             move(done, len(ready))
-            findings.append(answer(request, store, available=True).finding)
+            try:
+                findings.append(answer(request, store, available=True).finding)
+            except DamagedRun:
+                raise
+            except RecombineError as error:  # too few seeds to judge, say: the others still count
+                left_out.append(str(error))
     try:
         page = write(Path(call.out), findings)
         written = ledger.write(Path(call.ledger), findings) if call.ledger else []
     except OSError as error:
         raise RecombineError(f"cannot write {error.filename}: {error.strerror}") from error
     if call.json:
-        terminal.print_json({"report": str(page), "ledger": [str(path) for path in written]})
+        paths = [str(path) for path in written]
+        terminal.print_json({"report": str(page), "ledger": paths, "left_out": left_out})
         return 0
     out = terminal.console()
     out.print(f"Report of {len(findings)} results: [bold]{page}[/]", soft_wrap=True)
     for path in written:
         out.print(f"Ledger: {path}")
+    for reason in left_out:
+        out.print(f"left out: {reason}", soft_wrap=True, markup=False)
     if not findings:
         out.print("The store has nothing yet: run [bold]recombine reproduce[/] first.")
     return 0

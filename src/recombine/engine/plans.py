@@ -40,6 +40,7 @@ def plan(wanted: Mapping[str, tuple[Cell, Iterable[int]]], store: Store) -> Plan
         key = key_of(cell)
         status = store.has(key)
         missing = sorted(seed for seed in seeds if status.get(seed) != "done")
+        store.refuse_damaged(key, (seed for seed in missing if seed not in status))
         done += sum(status.get(seed) == "done" for seed in seeds)
         retried += sum(status.get(seed) == "failed" for seed in seeds)
         size = cell.seeds_per_job

@@ -126,6 +126,15 @@ class Store:
         """Runs of one cell by seed."""
         return {seed: self.get(cell_key, seed) for seed in seeds}
 
+    def refuse_damaged(self, cell_key: str, seeds: Iterable[int]) -> None:
+        """DamagedRun if a directory stands where one of these seeds belongs and is no whole run.
+
+        An index made anew cannot enter such a run, and it would pass for one never made.
+        """
+        for seed in seeds:
+            if self._directory(cell_key, seed).exists():
+                self.run(cell_key, seed)
+
     def has(self, cell_key: str) -> dict[int, str]:
         """The status, `done` or `failed`, of each seed of a cell."""
         return self.index.statuses(cell_key)

@@ -48,7 +48,8 @@ def unseen_corner(results: Results) -> Table:
         rows.append(
             (f"share of seeds that err on more than {line:.0%}", None, stats.share(beyond, n))
         )
-    needed = stats.seeds_to_separate(accuracy, controlled)
+    enough = min(n, control.n) > 1
+    needed = stats.seeds_to_separate(accuracy, controlled) if enough else None
     return Table(
         id="unseen-corner",
         title="The unseen corner, over seeds",
