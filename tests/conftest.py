@@ -12,6 +12,11 @@ import pytest
 
 from shell import Launch, start
 
+# One thread a process, as the engine has it: two test processes with two threads each on two cores
+# wait for one another most of the time.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # A shell ignores Ctrl-C in what it starts in the background, and processes inherit that: tests that
 # send it must find it as a terminal has it, wherever they were started.
 signal.signal(signal.SIGINT, signal.default_int_handler)
