@@ -43,6 +43,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
     },
     "models": {
+        "gated": Entry(
+            "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
+        ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
     },
     "analyses": {
@@ -60,9 +63,17 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
     },
     "studies": {
+        "gated": Entry(
+            "recombine.studies.gated:STUDY",
+            "The Implicit Bias of Gradient Descent on Gated Networks (toy, limit, digits, relu)",
+        ),
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
             "Gradient Descent Resists Compositionality (parts: corners)",
+        ),
+        "reuse": Entry(
+            "recombine.studies.reuse:STUDY",
+            "Multi-task learning and finetuning: feature reuse (parts: penalty, diagonal, relu)",
         ),
     },
     "training": {
@@ -72,10 +83,38 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "constant": Entry("recombine.training.schedules:Constant", "constant learning rate"),
         "exponential": Entry("recombine.training.schedules:Exponential", "decaying rate"),
         "stop": Entry("recombine.training.stopping:Stop", "early stopping, lane by lane"),
+        "descent": Entry("recombine.training.normalised:Descent", "plain descent on margins"),
+        "normalised": Entry(
+            "recombine.training.normalised:Normalised", "normalised descent: the long-time limit"
+        ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
     },
     "cells": {
+        "gated-limit": Entry(
+            "recombine.studies.gated_cells:Limit", "gated networks against their convex limit"
+        ),
+        "gated-relu": Entry(
+            "recombine.studies.gated_cells:GatedReLU", "a ReLU network against frozen gates"
+        ),
+        "gated-table": Entry(
+            "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"
+        ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
+        "reuse-exact": Entry(
+            "recombine.studies.reuse_sparse:ExactReuse", "sparse teachers, solved exactly"
+        ),
+        "reuse-descent": Entry(
+            "recombine.studies.reuse_sparse:DescentReuse", "sparse teachers, by gradient descent"
+        ),
+        "reuse-forms": Entry(
+            "recombine.studies.reuse_forms:PenaltyForms", "which penalty predicts finetuning"
+        ),
+        "reuse-groups": Entry(
+            "recombine.studies.reuse_forms:GroupNorms", "how near two tasks come to least l1,2"
+        ),
+        "reuse-relu": Entry(
+            "recombine.studies.reuse_teachers:ReluReuse", "ReLU teachers and students"
+        ),
     },
 }
 
