@@ -54,6 +54,12 @@ SOURCES = {
 }
 
 
+def reread() -> None:
+    """Read the sources anew: they are read once a process."""
+    provenance._source.cache_clear()
+    provenance._read.cache_clear()
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Somebody's package with a cell in it, as files."""
@@ -70,9 +76,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    source_of.cache_clear()
+    reread()
     yield
-    source_of.cache_clear()
+    reread()
 
 
 def strange() -> Cell:
@@ -83,7 +89,7 @@ def strange() -> Cell:
 def digest_after(path: Path) -> str:
     """The digest once a comment has been added to a file."""
     path.write_text(path.read_text() + "\n# another line\n")
-    source_of.cache_clear()
+    reread()
     return source_of(strange())
 
 
@@ -101,7 +107,7 @@ def test_a_change_elsewhere_does_not(package: Path) -> None:
 def test_the_digest_does_not_depend_on_what_is_loaded(package: Path) -> None:
     before = source_of(strange())
     importlib.import_module("strangers_lab.unrelated")
-    source_of.cache_clear()
+    reread()
     assert source_of(strange()) == before
 
 
@@ -117,7 +123,7 @@ def with_another(module: str, monkeypatch: pytest.MonkeyPatch, elsewhere: Path) 
     monkeypatch.setattr(
         provenance, "_file", lambda name: elsewhere if name == module else found(name)
     )
-    source_of.cache_clear()
+    reread()
     return source_of(Trial(Corners(), MLP(), Recipe()))
 
 

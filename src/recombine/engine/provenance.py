@@ -69,26 +69,38 @@ def _git(folder: Path, *words: str) -> str:
     return answer.stdout.strip() if answer.returncode == 0 else ""
 
 
-@functools.cache
 def source_of(cell: Cell) -> str:
     """A digest of the source that a cell's numbers rest on.
 
     That is the modules of every component in its spec and all modules of the same packages which
     these import. Adding a task changes no other task's digest; mending the loop changes all.
     """
+    return _source(tuple(sorted({type(part).__module__ for part in walk(cell)})))
+
+
+@functools.cache
+def _source(modules: tuple[str, ...]) -> str:
     seen: dict[str, str] = {}
-    waiting = sorted({type(part).__module__ for part in walk(cell)})
+    waiting = list(modules)
     roots = {name.partition(".")[0] for name in waiting}
     while waiting:
         module = waiting.pop()
-        path = _file(module)
-        if module in seen or path is None:
+        if module in seen or (found := _read(module)) is None:
             continue
-        text = path.read_bytes()
-        seen[module] = hashlib.sha256(text).hexdigest()
-        waiting += [name for name in _imports(text, module) if name.partition(".")[0] in roots]
+        seen[module], imported = found
+        waiting += [name for name in imported if name.partition(".")[0] in roots]
     listing = "\n".join(f"{name} {digest}" for name, digest in sorted(seen.items()))
     return hashlib.sha256(listing.encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _read(module: str) -> tuple[str, list[str]] | None:
+    """The digest of a module's source and what it imports; cells share most of their modules."""
+    path = _file(module)
+    if path is None:
+        return None
+    text = path.read_bytes()
+    return hashlib.sha256(text).hexdigest(), _imports(text, module)
 
 
 def _file(module: str) -> Path | None:

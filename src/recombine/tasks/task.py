@@ -126,7 +126,7 @@ class Task(Spec, ABC):
     ) -> tuple[Int[np.ndarray, "n factor"], Shaped[np.ndarray, "n factor *each"]]:
         """Combinations drawn uniformly from a split, and noise for them: examples not rendered."""
         combinations = self.combinations(split)
-        z = combinations[rng.integers(len(combinations), size=n)]
+        z = combinations.take(rng.integers(len(combinations), size=n), axis=0)
         return z, self.draw_noise(n, rng, split=split)
 
     def sample(self, split: str, n: int, rng: np.random.Generator) -> Examples:
