@@ -153,7 +153,9 @@ def test_keys_that_disagree_stand_under_their_panels() -> None:
     ],
 )
 def test_odd_data_still_gives_a_picture(odd: Figure) -> None:
-    ET.fromstring(svg(odd))
+    drawn = ET.fromstring(svg(odd))
+    assert drawn.tag.endswith("svg")
+    assert any(True for _ in drawn.iter("{http://www.w3.org/2000/svg}text")), "no axis was drawn"
 
 
 def test_a_histogram_shows_shares_of_all_seeds() -> None:
