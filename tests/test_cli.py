@@ -280,6 +280,26 @@ def test_status_is_one_json_object(store: Path) -> None:
         assert (cell["done"], cell["missing"], cell["failed"], cell["stale"]) == (3, 1, 0, 0)
 
 
+def test_status_tells_of_what_was_asked_without_importing_torch(store: Path) -> None:
+    code = (
+        "import sys; from recombine.cli import main; code = main(sys.argv[1:]); "
+        "assert 'torch' not in sys.modules and 'scipy' not in sys.modules; sys.exit(code)"
+    )
+    words = [sys.executable, "-c", code, "status", "--json", "--store", str(store)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True)
+    asked = call("status", *TINY, "--seeds", 3, "--store", store, "--json").json
+    remembered = json.loads(said.stdout)
+    assert remembered["cells"] == asked["cells"] and remembered["other"] == {}
+
+
+def test_status_names_the_studies_never_asked_for(store: Path) -> None:
+    said = call("status", "--store", store)
+    assert "not begun: recombine reproduce reuse" in said.out
+    assert "reproduce gradient" not in said.out
+    said = call("status", "reuse/penalty", "--store", store)
+    assert "not begun: recombine reproduce reuse/penalty --scale quick" in said.out
+
+
 def test_report_is_one_json_object(store: Path, tmp_path: Path) -> None:
     said = call("report", *TINY, "--store", store, "--out", tmp_path / "report", "--json")
     assert (said.code, said.err) == (0, "")

@@ -18,12 +18,11 @@ from recombine.conduct import (
     conduct,
     everything,
     requests,
-    standing,
     worth_showing,
 )
-from recombine.engine import source_of
+from recombine.engine import source_of, standing
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
-from recombine.runs import Store, failed, finished
+from recombine.runs import Store, failed, finished, notes
 from recombine.spec import key_of
 from toys import Toy, ran
 
@@ -248,7 +247,7 @@ def test_standing_counts_done_missing_failed_and_stale(store: Store) -> None:
     put(store, cell, 0)
     put(store, cell, 1, source="another")
     store.put(failed(cell, 2, "it broke", environment={}, source="another", seconds=0.1))
-    main, side = standing([asked], store)
+    main, side = standing([asked.asked()], store)
     assert (main.cell, main.key) == ("main", key_of(cell))
     assert (main.done, main.missing, main.failed, main.stale) == (2, 2, 1, 1)
     assert (side.done, side.missing, side.failed, side.stale) == (0, 2, 0, 0)
@@ -259,5 +258,23 @@ def test_standing_is_of_the_seeds_asked_for(store: Store) -> None:
     cell: Toy = asked.needs()["main"].cell  # type: ignore[assignment]
     for seed in range(6):
         put(store, cell, seed, source="another")
-    main, _ = standing([asked], store)
+    main, _ = standing([asked.asked()], store)
     assert (main.done, main.missing, main.stale) == (2, 0, 2)
+
+
+def test_a_store_remembers_what_was_asked_of_it(store: Store) -> None:
+    run(requests(["toy/one"], seeds=4), store)
+    run(requests(["toy/one"], seeds=2), store)
+    (asked,) = notes(store.path)
+    assert asked == requests(["toy/one"], seeds=4)[0].asked(), "the larger of the two"
+    assert [row.done for row in standing([asked], store)] == [4, 2]
+
+
+def test_a_note_that_cannot_be_read_is_passed_over(store: Store) -> None:
+    run(requests(["toy/one"], seeds=1), store)
+    (path,) = (store.path / "asked").glob("*.json")
+    for text in ("", "[]", "{}", '{"cells": [{}]}', '{"cells": 3}'):
+        path.write_text(text)
+        assert notes(store.path) == []
+    run(requests(["toy/one"], seeds=1), store)
+    assert len(notes(store.path)) == 1

@@ -11,9 +11,9 @@ from typing import cast
 
 from recombine import catalog
 from recombine.cell import Cell, Outcome
-from recombine.engine import Event, Plan, execute, plan, source_of
+from recombine.engine import Event, Plan, execute, modules_of, plan
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
-from recombine.runs import Record, Store
+from recombine.runs import Asked, AskedCell, Record, Store, note
 from recombine.spec import key_of, override
 from recombine.studies import SCALES, Finding, Need, Part, Results, Seeds, Study, find
 
@@ -61,6 +61,14 @@ class Request:
                 raise unknown
             needs |= altered
         return needs
+
+    def asked(self) -> Asked:
+        """The request as the store remembers it."""
+        cells = (
+            AskedCell(name, key_of(need.cell), need.seeds, modules_of(need.cell))
+            for name, need in self.needs().items()
+        )
+        return Asked(self.name, self.scale, self.profile, self.command, tuple(cells))
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,7 @@ def conduct(
     """Answer each request: run what the store lacks, then judge what it has."""
     for request in asked:
         needs = request.needs()
+        note(store.path, request.asked())
         todo = plan({n: (need.cell, need.seeds) for n, need in needs.items()}, store)
         yield Planned(request, todo)
         yield from execute(
@@ -229,40 +238,3 @@ def _made_with(records: Iterable[Record]) -> dict[str, str]:
             seen.setdefault(name, set()).add(str(value))
         seen.setdefault("source", set()).add(record.source)
     return {name: ", ".join(sorted(values)) for name, values in sorted(seen.items())}
-
-
-@dataclass(frozen=True)
-class Standing:
-    """How far one cell of a request is."""
-
-    request: Request
-    cell: str
-    key: str
-    done: int
-    missing: int
-    failed: int
-    stale: int
-    """Seeds done by another version of the source than this one."""
-
-
-def standing(asked: Sequence[Request], store: Store) -> list[Standing]:
-    """How far each cell of each request is."""
-    rows = []
-    for request in asked:
-        for name, need in request.needs().items():
-            key, source = key_of(need.cell), source_of(need.cell)
-            held = {row.seed: row for row in store.index.rows(key)}
-            found = [held[seed] for seed in need.seeds if seed in held]
-            states = [row.status for row in found]
-            rows.append(
-                Standing(
-                    request=request,
-                    cell=name,
-                    key=key,
-                    done=states.count("done"),
-                    missing=len(need.seeds) - len(found),
-                    failed=states.count("failed"),
-                    stale=sum(row.status == "done" and row.source != source for row in found),
-                )
-            )
-    return rows

@@ -56,7 +56,7 @@ SOURCES = {
 
 def reread() -> None:
     """Read the sources anew: they are read once a process."""
-    provenance._source.cache_clear()
+    provenance.source_of_modules.cache_clear()
     provenance._read.cache_clear()
 
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from recombine.bench.benchmark import Measured
 from recombine.cell import Outcome
-from recombine.conduct import everything, requests, standing
+from recombine.conduct import requests
+from recombine.engine import standing
 from recombine.engine.provenance import environment
-from recombine.runs import Store, finished
+from recombine.runs import Store, finished, note, notes
 from recombine.spec import key_of
 
 RECORDS = 10_000
@@ -25,7 +26,8 @@ T = TypeVar("T")
 
 def measure() -> Measured:
     """Records shaped like those of `gradient/corners`: a few scalars, curves and a small map."""
-    cell = requests(["gradient/corners"])[0].needs()["main"].cell
+    request = requests(["gradient/corners"], seeds=RECORDS)[0]
+    cell = request.needs()["main"].cell
     key, where = key_of(cell), environment("cpu")
     curve, picture = np.linspace(0, 1, 24), np.zeros((33, 33), dtype=np.uint8)
     outcome = Outcome({"accuracy/corner": 0.5}, {"curve": curve, "map": picture})
@@ -36,6 +38,7 @@ def measure() -> Measured:
                 for seed in range(RECORDS)
             ]
             written, _ = _timed(lambda: store.put_many(runs))
+            note(store.path, request.asked())
         opened, store = _timed(lambda: Store.open(folder))
         with store:
             queried, statuses = _timed(lambda: store.has(key))
@@ -67,9 +70,9 @@ def measure() -> Measured:
 
 
 def _count(folder: str) -> None:
-    """What `recombine status` does once Python and torch are loaded."""
+    """What `recombine status` does once Python has started."""
     with Store.open(folder) as store:
-        standing(everything([]), store)
+        standing(notes(store.path), store)
 
 
 def _timed(work: Callable[[], T]) -> tuple[float, T]:

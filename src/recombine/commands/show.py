@@ -6,7 +6,8 @@ from argparse import Namespace
 from typing import Any
 
 from recombine.commands import terminal
-from recombine.conduct import Request, everything, standing
+from recombine.conduct import Request, everything
+from recombine.engine import standing
 from recombine.runs import Store
 
 
@@ -50,7 +51,7 @@ def run(call: Namespace) -> int:
 
 
 def _held(request: Request, store: Store) -> tuple[int, int]:
-    rows = standing([request], store)
+    rows = standing([request.asked()], store)
     done = sum(row.done for row in rows)
     return done, done + sum(row.missing + row.failed for row in rows)
 

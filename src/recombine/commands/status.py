@@ -1,28 +1,27 @@
-"""`recombine status`: what is done, missing, failed and stale."""
+"""`recombine status`: what is done, missing, failed and stale.
+
+Without options it says how far everything is that was ever asked of this store, from the store
+alone: torch is not imported, and the answer comes at once. With options it says how far that very
+request would be, which takes the studies themselves.
+"""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.markup import escape
 
+from recombine import catalog
 from recombine.commands import terminal
-from recombine.conduct import Standing, everything, requests, standing
-from recombine.runs import Store
+from recombine.engine import Standing, standing
+from recombine.runs import Asked, Store, notes
 
 
 def run(call: Namespace) -> int:
     """Print how far each cell is; of failures, the last line of the traceback."""
-    if call.set or any(given is not None for given in (call.scale, call.seeds, call.profile)):
-        asked = requests(
-            call.studies,
-            scale="quick" if call.scale is None else call.scale,
-            profile=call.profile,
-            seeds=call.seeds,
-            settings=call.set,
-        )
-    else:
-        asked = everything(call.studies)
+    asked = _asked(call)  # a wrong call is refused before a store is made
     with Store.open(call.store) as store:
         rows = standing(asked, store)
         failures = _failures(rows, store)
@@ -33,22 +32,73 @@ def run(call: Namespace) -> int:
         cells = [_plain(row) for row in rows]
         terminal.print_json({"cells": cells, "failures": failures, "other": others})
         return 0
+    _print(call, rows, failures, others)
+    return 0
+
+
+def _asked(call: Namespace) -> list[Asked]:
+    """What to report on: the request that the options make, or what was asked of this store."""
+    if call.set or any(given is not None for given in (call.scale, call.seeds, call.profile)):
+        return _request(call)
+    remembered = notes(Path(call.store))
+    if not call.studies:
+        return remembered
+    found = [asked for asked in remembered if _named(asked, call.studies)]
+    # a name that nothing was asked of may be wrong: the studies know
+    unknown = [name for name in call.studies if not any(_named(a, [name]) for a in found)]
+    return found if not unknown else [*found, *_request(call, unknown)]
+
+
+def _named(asked: Asked, names: Sequence[str]) -> bool:
+    """Whether a request is of one of these studies or parts."""
+    return any(asked.name == name or asked.name.startswith(f"{name}/") for name in names)
+
+
+def _request(call: Namespace, names: Sequence[str] | None = None) -> list[Asked]:
+    from recombine.conduct import requests  # imports the studies, and torch with them
+
+    asked = requests(
+        call.studies if names is None else names,
+        scale="quick" if call.scale is None else call.scale,
+        profile=call.profile,
+        seeds=call.seeds,
+        settings=call.set,
+    )
+    return [request.asked() for request in asked]
+
+
+def _print(
+    call: Namespace, rows: Sequence[Standing], failures: dict[str, str], others: dict[str, int]
+) -> None:
     out = terminal.console()
     columns = ("part", "scale", "profile", "cell", "done", "missing", "failed", "stale?", "key")
     begun = {row.request.command for row in rows if row.done or row.failed}
     shown = [_row(row) for row in rows if row.request.command in begun]
     if shown:
         out.print(terminal.table(f"store {call.store}", columns, shown))
-    for command in dict.fromkeys(row.request.command for row in rows):
-        if command not in begun:
-            out.print(f"not begun: [bold]{command}[/]", soft_wrap=True)
+    for command in _not_begun(call, rows, begun):
+        out.print(f"not begun: [bold]{command}[/]", soft_wrap=True)
     for run_name, error in failures.items():
         out.print(f"[red]failed[/] {run_name}: {escape(error.strip().splitlines()[-1])}")
     if others:
-        out.print(f"{sum(others.values())} runs of {len(others)} other cells (other settings)")
+        out.print(
+            f"{sum(others.values())} runs of {len(others)} other cells (other settings, or "
+            "brought from elsewhere: 'recombine status --scale paper' compares with the studies)",
+            soft_wrap=True,
+        )
     if any(row.stale for row in rows):
         out.print("stale?: made by another version of the source; the numbers may have moved")
-    return 0
+
+
+def _not_begun(call: Namespace, rows: Sequence[Standing], begun: set[str]) -> list[str]:
+    """What to type for all that is not begun: requests, and studies never asked for."""
+    waiting = dict.fromkeys(row.request.command for row in rows)
+    commands = [command for command in waiting if command not in begun]
+    studies = {row.request.name.partition("/")[0] for row in rows}
+    if not call.studies:
+        never = [name for name in catalog.names("studies") if name not in studies]
+        commands += [f"recombine reproduce {name}" for name in never]
+    return commands
 
 
 def _row(row: Standing) -> tuple[object, ...]:
@@ -72,7 +122,7 @@ def _plain(row: Standing) -> dict[str, object]:
     }
 
 
-def _failures(rows: list[Standing], store: Store) -> dict[str, str]:
+def _failures(rows: Sequence[Standing], store: Store) -> dict[str, str]:
     """The traceback of one failed seed a cell: the others of a stack failed with it."""
     found = {}
     for row in rows:

@@ -4,7 +4,8 @@ from recombine.engine.events import Advanced, Ended, Event, Started
 from recombine.engine.execution import execute
 from recombine.engine.jobs import Job
 from recombine.engine.plans import Plan, plan
-from recombine.engine.provenance import source_of
+from recombine.engine.provenance import modules_of, source_of
+from recombine.engine.standing import Standing, standing
 
 __all__ = [
     "Advanced",
@@ -12,8 +13,11 @@ __all__ = [
     "Event",
     "Job",
     "Plan",
+    "Standing",
     "Started",
     "execute",
+    "modules_of",
     "plan",
     "source_of",
+    "standing",
 ]

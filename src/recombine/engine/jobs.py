@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from recombine.cell import Arrays, Cell, Checkpoint, Context
 from recombine.engine.events import Ended
@@ -50,6 +49,8 @@ class Job:
 
 def perform(job: Job, store_path: Path, device: str, tell: Callable[[int, int], None]) -> Ended:
     """Run what is still missing of a job and store it; a failure of the cell is stored too."""
+    import torch  # here, so that what only looks at the store need not wait for it
+
     torch.set_num_threads(1)  # a lane's bits must not depend on how many cores there are
     start = time.monotonic()
     with Store.open(store_path) as store, store.claim(job.claim):

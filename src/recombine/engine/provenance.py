@@ -10,6 +10,7 @@ import platform
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,17 @@ def source_of(cell: Cell) -> str:
     That is the modules of every component in its spec and all modules of the same packages which
     these import. Adding a task changes no other task's digest; mending the loop changes all.
     """
-    return _source(tuple(sorted({type(part).__module__ for part in walk(cell)})))
+    return source_of_modules(modules_of(cell))
+
+
+def modules_of(cell: Cell) -> tuple[str, ...]:
+    """Where the components of a cell's spec are defined."""
+    return tuple(sorted({type(part).__module__ for part in walk(cell)}))
 
 
 @functools.cache
-def _source(modules: tuple[str, ...]) -> str:
+def source_of_modules(modules: tuple[str, ...]) -> str:
+    """The digest of these modules and what they import; none of them is imported for it."""
     seen: dict[str, str] = {}
     waiting = list(modules)
     roots = {name.partition(".")[0] for name in waiting}
@@ -110,15 +117,28 @@ def _file(module: str) -> Path | None:
     not depend on what happens to be loaded.
     """
     top, *rest = module.split(".")
-    loaded = sys.modules.get(top)
-    if not rest and not hasattr(loaded, "__path__"):
-        file = getattr(loaded, "__file__", None)
+    file, folders = _place(top)
+    if not rest and not folders:
         return Path(file) if file else None
-    for folder in getattr(loaded, "__path__", ()):
+    for folder in folders:
         path = Path(folder, *rest).with_suffix(".py")
         if rest and path.is_file():
             return path
     return None
+
+
+def _place(top: str) -> tuple[str | None, list[str]]:
+    """The file of a top module, or the folders of a top package, imported already or not."""
+    if top in sys.modules:
+        loaded = sys.modules[top]
+        return getattr(loaded, "__file__", None), list(getattr(loaded, "__path__", ()))
+    try:
+        found = find_spec(top)
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        return None, []
+    return found.origin, list(found.submodule_search_locations or ())
 
 
 def _imports(source: bytes, module: str) -> list[str]:

@@ -6,6 +6,7 @@
     checkpoints/<name>.safetensors      states of long cells
     locks/                              who is busy with what
     damaged/                            runs set aside, never deleted
+    asked/                              what was asked for, a small file a request
     index.sqlite                        a cache of runs/
 
 A run is written in aside/ and renamed into place, which the file system does as one step. Several
