@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 import torch
@@ -32,7 +33,7 @@ def plain(stack: Stack, colours: int, dense: Sequence[int]) -> nn.Sequential:
         nn.Conv2d(colours, first, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(first, second, 3),
         nn.ReLU(), nn.Flatten(),
     ]  # fmt: skip
-    for i, (fan_in, fan_out) in enumerate(zip(dense, dense[1:], strict=False)):
+    for i, (fan_in, fan_out) in enumerate(pairwise(dense)):
         layers += [nn.ReLU()] * (i > 0) + [nn.Linear(fan_in, fan_out)]
     network = nn.Sequential(*layers)
     trained = [layer for layer in network if hasattr(layer, "weight")]

@@ -93,7 +93,7 @@ def test_absent_data_is_told_before_anything_is_run(
 ) -> None:
     monkeypatch.setenv("RECOMBINE_DATA", str(tmp_path))
     DigitPairs().ready()
-    with pytest.raises(NoData, match="mnist is absent.*'recombine data get mnist'"):
+    with pytest.raises(NoData, match=r"mnist is absent.*'recombine data get mnist'"):
         DigitPairs(images="mnist").ready()
 
 
