@@ -13,7 +13,7 @@ from torch import Tensor
 from recombine.models.stack import Stack
 from recombine.spec import Spec
 
-Reads = Literal["vectors", "images"]
+Reads = Literal["vectors", "images", "sequences"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,9 @@ class Model(Spec, ABC):
 
     kind: ClassVar[str] = "models"
     reads: ClassVar[Reads] = "vectors"
-    """What inputs are: any array, or images [height, width]."""
+    """What inputs are: any array, images, or one-hot rows of words [time, word]."""
+    tried_on: ClassVar[tuple[int, ...]] = (3,)
+    """The shape of the inputs that the conformance checks try it on."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:

@@ -1,0 +1,114 @@
+"""A weight used at many steps: read at each of them, its gradient one product for all of them.
+
+Plain autograd makes the gradient of a weight matrix once a step, as a matrix of its own, and adds
+these up. For a recurrent network at batch 1 that is most of the memory it touches. Here a use of
+the weight passes back only the gradient of its input and lays down (input, gradient of output);
+when all uses of a pass have done so, the weight's gradient is one product over the lot:
+
+    ∂W = Σ_t x_tᵀ ∂y_t = [x_1; …; x_T]ᵀ [∂y_1; …; ∂y_T].
+
+Each use reports 1 to the collecting node, and autograd adds these up on the way, so the collector
+knows how many of the notes laid down last belong to its own pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+Notes = list[tuple[Tensor, Tensor]]
+LINE = 16
+"""Numbers in 64 bytes, the alignment of every tensor PyTorch makes."""
+
+
+def product(
+    x: Float[Tensor, "seed row in"], weight: Float[Tensor, "seed in out"]
+) -> Float[Tensor, "seed row out"]:
+    """A seed's rows times its own matrix, rounded the same beside any other seeds.
+
+    BLAS rounds by how numbers lie in memory, and a product with a single row differently in a
+    batch of one. So where a seed's numbers would not begin at a multiple of 64 bytes, or there is
+    one row only, products are taken seed by seed, from memory that does.
+    """
+    rows, inner, outer = x.shape[1], x.shape[2], weight.shape[2]
+    whole = all(size % LINE == 0 for size in (rows * inner, inner * outer, rows * outer))
+    if whole and rows > 1:
+        return torch.bmm(_aligned(x), _aligned(weight))
+    if len(x) == 1:
+        return torch.mm(_aligned(x[0]), _aligned(weight[0])).unsqueeze(0)
+    pairs = zip(x, weight, strict=True)
+    return torch.stack([torch.mm(_aligned(row), _aligned(matrix)) for row, matrix in pairs])
+
+
+def _aligned(tensor: Tensor) -> Tensor:
+    """The same numbers without gaps (transposed or not), from a multiple of 64 bytes on."""
+    dense = tensor.is_contiguous() or tensor.mT.is_contiguous()
+    return tensor if dense and tensor.data_ptr() % (4 * LINE) == 0 else tensor.clone()
+
+
+class Shared:
+    """A weight (and bias) for the length of one pass."""
+
+    def __init__(
+        self,
+        weight: Float[Tensor, "seed in out"],
+        bias: Float[Tensor, "seed out"] | None = None,
+    ) -> None:
+        self._weight, self._bias = weight, bias
+        self._notes: Notes = []
+        self._tie: Tensor | None = None
+        if torch.is_grad_enabled() and weight.requires_grad:
+            self._tie = _Collect.apply(weight, bias, self._notes)  # type: ignore[no-untyped-call]
+
+    def __call__(self, x: Float[Tensor, "seed row in"]) -> Float[Tensor, "seed row out"]:
+        if self._tie is None:
+            y = product(x, self._weight)
+            return y if self._bias is None else y + self._bias.unsqueeze(1)
+        weight, bias = self._weight.detach(), self._bias
+        bias = None if bias is None else bias.detach()
+        y = _Use.apply(x, self._tie, weight, bias, self._notes)  # type: ignore[no-untyped-call]
+        assert isinstance(y, Tensor)
+        return y
+
+
+class _Use(torch.autograd.Function):
+    """One step's product."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, tie: Tensor, weight: Tensor, bias: Tensor | None, notes: Notes
+    ) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.notes = notes
+        y = product(x, weight)
+        return y if bias is None else y.add_(bias.unsqueeze(1))
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        ctx.notes.append((x, gradient))
+        by_x = product(gradient, weight.transpose(1, 2)) if ctx.needs_input_grad[0] else None
+        return by_x, gradient.new_ones(()), None, None, None
+
+
+class _Collect(torch.autograd.Function):
+    """The node through which every use reaches the weight."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, bias: Tensor | None, notes: Notes) -> Tensor:
+        ctx.notes, ctx.biased = notes, bias is not None
+        return weight.new_zeros(())
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, count: Tensor) -> tuple[Tensor | None, ...]:
+        mine = ctx.notes[-int(count) :]
+        ctx.notes.clear()
+        x = torch.cat([x for x, _ in mine], dim=1)
+        y = torch.cat([y for _, y in mine], dim=1)
+        return product(x.transpose(1, 2), y), y.sum(1) if ctx.biased else None, None
