@@ -41,8 +41,15 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.corners:Corners",
             "two bits as two coordinates, one of the four combinations held out",
         ),
+        "scan": Entry(
+            "recombine.tasks.scan:Scan", "SCAN: commands to actions, with every official split"
+        ),
     },
     "models": {
+        "attentive": Entry(
+            "recombine.models.attentive:Attentive",
+            "bidirectional LSTM encoder, LSTM decoder with attention",
+        ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
         ),
@@ -98,6 +105,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gated-table": Entry(
             "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"
+        ),
+        "translation": Entry(
+            "recombine.training.translation:Translation",
+            "train the attentive network on sentences, and keep its answers",
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(
