@@ -18,6 +18,7 @@ from recombine.training.translation import Translation
 RECIPE = Recipe(
     steps=6,
     batch=16,
+    loss="sequence-cross-entropy",
     optimizer=Adam(rate=0.01),
     schedule=Exponential(stairs=True),
     clip=1.0,
@@ -92,9 +93,9 @@ def test_what_is_measured_is_what_the_plain_network_says() -> None:
 
 
 def test_training_lowers_the_loss() -> None:
-    cell = replace(CELL, recipe=replace(RECIPE, steps=40, evaluate_at=()))
+    cell = replace(CELL, recipe=replace(RECIPE, steps=40, batch=64, evaluate_at=()))
     loss = cell.run([0], Context())[0].arrays["loss/batch"]
-    assert loss[-5:].mean() < 0.7 * loss[:3].mean()
+    assert loss[-5:].mean() < 0.8 * loss[:3].mean()
 
 
 def test_told_or_not_a_sentence_is_right_or_wrong() -> None:
@@ -106,9 +107,9 @@ def test_told_or_not_a_sentence_is_right_or_wrong() -> None:
 
 
 def test_what_cannot_be_trained_so_is_refused() -> None:
-    with pytest.raises(BadValue, match="a task of sentences"):
+    with pytest.raises(BadValue, match="a SequenceTask"):
         replace(CELL, task=Corners())
-    with pytest.raises(BadValue, match="cross-entropy, and no early stopping"):
+    with pytest.raises(BadValue, match="sequence-cross-entropy, and no early stopping"):
         replace(CELL, recipe=replace(RECIPE, loss="squared-sign"))
     with pytest.raises(BadValue, match="fresh"):
         replace(CELL, recipe=replace(RECIPE, sampling="in-order", examples=100))

@@ -8,9 +8,9 @@ Inputs are one-hot rows, a row of zeros is padding after the end. The last class
 answer; before its first word stands a word of its own. Gates stand in the order i, f, o, g, so that
 the three sigmoids are one stretch.
 
-Two ways through it, equal within rounding: `forward` and `forced` run all seeds at once, with a
-site a step, and are for reading and for interventions; `attentive_packed` runs one seed on a packed
-batch, and is for training. Stacking seeds was not worth it there: products of 256 rows fill a core,
+Two ways through it, equal within rounding: `unroll` runs all seeds at once, with sites
+at every step, and is for reading and for interventions; `attentive_packed` runs one seed on a
+packed batch, and is for training. Stacking seeds was not worth it there: products of 256 rows fill a core,
 and seeds side by side would have to be padded to a common staircase.
 """
 
@@ -28,8 +28,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from recombine.errors import BadValue
-from recombine.models.model import Model
-from recombine.models.stack import Stack, Tap, untouched
+from recombine.models.model import Model, Reads
+from recombine.models.sequence import SequenceStack
+from recombine.models.stack import Tap, untouched
 from recombine.seeds import stream
 
 Weights = Mapping[str, Tensor]
@@ -41,6 +42,7 @@ class Attentive(Model):
     """Bidirectional LSTM encoder, LSTM decoder with attention."""
 
     name: ClassVar[str] = "attentive"
+    reads: ClassVar[Reads] = "sequences"
 
     encoder: int = 32
     """Units a direction."""
@@ -174,7 +176,7 @@ def word_table(w: Weights) -> Float[Tensor, "seed kind gates"]:
     return torch.baddbmm(w["decoder_bias"].unsqueeze(1), w["target"], w["decoder_input"])
 
 
-class StackedAttentive(Stack):
+class StackedAttentive(SequenceStack):
     """Many seeds; sites `decoder.t.state`, `.attention`, `.context`, `.logits` for every step t."""
 
     def __init__(self, weights: Mapping[str, np.ndarray], outputs: int) -> None:
@@ -204,29 +206,21 @@ class StackedAttentive(Stack):
         places = ("state", "attention", "context", "logits")
         return tuple(f"decoder.{t}.{place}" for t in range(self.outputs) for place in places)
 
-    def forward(
-        self, inputs: Float[Tensor, "seeds_or_1 batch word kind"], tap: Tap = untouched
-    ) -> Float[Tensor, "seed batch output class"]:
-        """Free-running: each step is fed the likeliest word of the step before."""
-        return self._write(inputs, None, tap)
-
-    def forced(
+    def unroll(
         self,
-        inputs: Float[Tensor, "seeds_or_1 batch word kind"],
-        targets: Int[Tensor, "seeds_or_1 batch output"],
+        inputs: Float[Tensor, "seeds_or_1 batch time word"],
         tap: Tap = untouched,
-    ) -> Float[Tensor, "seed batch output class"]:
-        """Teacher-forced: each step is fed the right word of the step before."""
-        return self._write(inputs, targets, tap)
-
-    def _write(self, inputs: Tensor, targets: Tensor | None, tap: Tap) -> Tensor:
+        *,
+        targets: Int[Tensor, "seeds_or_1 batch output"] | None = None,
+        steps: int | None = None,
+    ) -> Float[Tensor, "seed batch step class"]:
         w = self.weights
         read = encode(w, inputs.expand(self.lanes, *inputs.shape[1:]))
         table, classes = word_table(w), w["output"].shape[-1]
         h, c, vector = read.h, read.c, torch.zeros_like(read.h)
         word = torch.full(h.shape[:2], classes, device=h.device)
         logits = []
-        for t in range(self.outputs):
+        for t in range(self.outputs if steps is None else steps):
             h, c, vector = _step(w, read, table, word, h, c, vector, tap, f"decoder.{t}")
             raw = torch.baddbmm(w["output_bias"].unsqueeze(1), vector, w["output"])
             logits.append(tap(f"decoder.{t}.logits", raw))

@@ -14,7 +14,7 @@ generalisation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -24,17 +24,18 @@ from jaxtyping import Bool, Float, Int
 from recombine.errors import BadValue
 from recombine.tasks import scan_grammar as grammar
 from recombine.tasks.scan_files import file_split
-from recombine.tasks.scan_grammar import IGNORE, SOURCE_WORDS, TARGET_WORDS, commands
+from recombine.tasks.scan_grammar import SOURCE_WORDS, TARGET_WORDS, commands
 from recombine.tasks.scan_meaning import interpret
 from recombine.tasks.scan_splits import rule_split
-from recombine.tasks.task import EVERYTHING, Examples, Factor, Output, Task
+from recombine.tasks.sequence import SequenceTask
+from recombine.tasks.task import EVERYTHING, IGNORE, Examples, Factor, Output, Task
 
 ACTING = 4
 """walk, look, run and jump: the words that setting B replaces; `turn` has no action of its own."""
 
 
 @dataclass(frozen=True)
-class Scan(Task):
+class Scan(SequenceTask):
     """Translate commands into actions, some combinations of words held out."""
 
     name: ClassVar[str] = "scan"
@@ -65,12 +66,10 @@ class Scan(Task):
 
     @property
     def source_words(self) -> tuple[str, ...]:
-        """The thirteen words of commands."""
         return SOURCE_WORDS
 
     @property
     def target_words(self) -> tuple[str, ...]:
-        """The six actions and the end."""
         return TARGET_WORDS
 
     @property
@@ -80,8 +79,8 @@ class Scan(Task):
         return tuple(Output(f"action {t}", len(TARGET_WORDS), every) for t in places)
 
     @property
-    def input_shape(self) -> tuple[int, ...]:
-        return (grammar.LONGEST_COMMAND, len(SOURCE_WORDS))
+    def longest_source(self) -> int:
+        return grammar.LONGEST_COMMAND
 
     def splits(self) -> Mapping[str, Int[np.ndarray, "n factor"]]:
         parts = {name: commands().z[rows] for name, rows in self.lines().items()}
@@ -100,54 +99,47 @@ class Scan(Task):
         """The combinations of a split; `all` are the 20,910 commands."""
         return commands().z if split == EVERYTHING else super().combinations(split)
 
-    def draw_noise(
-        self, n: int, rng: np.random.Generator, *, split: str = EVERYTHING
-    ) -> Float[np.ndarray, "n factor"]:
-        return np.zeros((n, len(grammar.FACTORS)))
-
     def render(
-        self, z: Int[np.ndarray, "n factor"], noise: Float[np.ndarray, "n factor"]
-    ) -> Float[np.ndarray, "n word kind"]:
-        return one_hot(commands().words[commands().rows(z)])
+        self, z: Int[np.ndarray, "n factor"], noise: Float[np.ndarray, "n factor 0"]
+    ) -> Float[np.ndarray, "n time word"]:
+        return self.one_hot(commands().words[commands().rows(z)])
 
     def targets(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "n output"]:
         return np.asarray(commands().answers[commands().rows(z)])
 
-    def oracle(self, inputs: Float[np.ndarray, "n word kind"]) -> Int[np.ndarray, "n output"]:
+    def oracle(self, inputs: Float[np.ndarray, "n time word"]) -> Int[np.ndarray, "n output"]:
         answers = np.full((len(inputs), grammar.LONGEST_ANSWER + 1), IGNORE)
-        for row, sentence in enumerate(self.sentences(inputs)):
-            actions = [*interpret(sentence), grammar.END]
+        for row, words in enumerate(inputs):
+            actions = [*interpret(" ".join(self.sentence(words))), grammar.END]
             answers[row, : len(actions)] = [TARGET_WORDS.index(action) for action in actions]
         return answers
 
-    def part(self, factor: int) -> Bool[np.ndarray, "word kind"]:
+    def part(self, factor: int) -> Bool[np.ndarray, "time word"]:
         """All of it: where a factor's words stand depends on the words before them."""
         return np.ones(self.input_shape, dtype=bool)
+
+    def movable(self, z: Int[np.ndarray, "n factor"], factor: int) -> Bool[np.ndarray, " n"]:
+        """A command of one phrase has no other join and no other second phrase."""
+        return np.asarray(self._others(z, factor).any(1))
 
     def resample(self, examples: Examples, factor: int, rng: np.random.Generator) -> Examples:
         """One factor moved to another value that makes a command with the rest.
 
-        A command of one phrase has no other join and no other second phrase: it stays as it is.
+        Examples that are not `movable` stay as they are.
         """
-        z = examples.z.copy()
-        tried = np.repeat(z[:, None], grammar.SIZES[factor], axis=1)
-        tried[..., factor] = np.arange(grammar.SIZES[factor])
-        legal = grammar.possible(tried.reshape(-1, z.shape[1])).reshape(tried.shape[:2])
-        legal[np.arange(len(z)), z[:, factor]] = False
+        legal, z = self._others(examples.z, factor), examples.z.copy()
         # The largest of uniform numbers among the legal values: each is chosen equally often.
         chosen = np.where(legal, rng.random(legal.shape), -1.0).argmax(1)
         z[:, factor] = np.where(legal.any(1), chosen, z[:, factor])
         return self.show(z, examples.noise)
 
-    def encode(self, text: Sequence[str]) -> Float[np.ndarray, "n word kind"]:
-        """Written commands as inputs."""
-        return one_hot(commands().words[[commands().by_text[sentence] for sentence in text]])
-
-    def sentences(self, inputs: Float[np.ndarray, "n word kind"]) -> list[str]:
-        """Inputs as written commands."""
-        return [
-            " ".join(SOURCE_WORDS[word.argmax()] for word in row if word.any()) for row in inputs
-        ]
+    def _others(self, z: Int[np.ndarray, "n factor"], factor: int) -> Bool[np.ndarray, "n value"]:
+        """Which other values of a factor make a command with the rest of each."""
+        tried = np.repeat(z[:, None], grammar.SIZES[factor], axis=1)
+        tried[..., factor] = np.arange(grammar.SIZES[factor])
+        legal = grammar.possible(tried.reshape(-1, z.shape[1])).reshape(tried.shape[:2])
+        legal[np.arange(len(z)), z[:, factor]] = False
+        return legal
 
 
 def replaced(z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "many factor"]:
@@ -159,8 +151,3 @@ def replaced(z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "many factor"]:
     every[acting_1, grammar.VERB_1] = first[acting_1]
     every[acting_2, grammar.VERB_2] = second[acting_2] + 1
     return every
-
-
-def one_hot(words: Int[np.ndarray, "n word"]) -> Float[np.ndarray, "n word kind"]:
-    """Word numbers as rows with a single one; a row of zeros where there is no word."""
-    return np.asarray(words[..., None] == np.arange(len(SOURCE_WORDS)), dtype=np.float32)

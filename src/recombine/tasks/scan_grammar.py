@@ -22,6 +22,8 @@ from itertools import product
 import numpy as np
 from jaxtyping import Bool, Int
 
+from recombine.tasks.task import IGNORE
+
 VERBS = ("walk", "look", "run", "jump", "turn")
 ACTIONS = ("I_WALK", "I_LOOK", "I_RUN", "I_JUMP", "I_TURN_LEFT", "I_TURN_RIGHT")
 """The first four are what the first four verbs mean; a turn has the side it goes to."""
@@ -50,8 +52,6 @@ JOIN, VERB_1, MANNER_1, TIMES_1, VERB_2, MANNER_2, TIMES_2 = range(7)
 SIZES = tuple(len(values) for _, values in FACTORS)
 LONGEST_COMMAND, LONGEST_ANSWER = 9, 48
 """Words of the longest command; actions of the longest answer, its end not counted."""
-IGNORE = -1
-"""Stands in targets after the end, where nothing is scored."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,6 @@ def _padded(rows: list[list[int]], width: int) -> np.ndarray:
     """Rows of unequal length as one array, −1 after the end."""
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     flat = np.fromiter((item for row in rows for item in row), np.int64, int(lengths.sum()))
-    padded = np.full((len(rows), width), -1)
+    padded = np.full((len(rows), width), IGNORE)
     padded[np.arange(width) < lengths[:, None]] = flat
     return padded

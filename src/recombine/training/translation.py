@@ -26,7 +26,7 @@ from recombine.errors import BadValue, Interrupted
 from recombine.models import attentive_packed as packed
 from recombine.models.attentive import Attentive, StackedAttentive
 from recombine.seeds import stream
-from recombine.tasks.task import Task
+from recombine.tasks.sequence import SequenceTask
 from recombine.training.evaluation import EVALUATION_SEED
 from recombine.training.feed import BLOCK
 from recombine.training.lanes import clip
@@ -41,7 +41,7 @@ class Translation(Cell):
 
     name: ClassVar[str] = "translation"
 
-    task: Task
+    task: SequenceTask
     model: Attentive
     recipe: Recipe
     keep_weights: bool = False
@@ -56,11 +56,9 @@ class Translation(Cell):
     def validate(self) -> None:
         if self.recipe.sampling != "fresh":
             raise BadValue("cells/translation.recipe.sampling", self.recipe.sampling, "fresh")
-        if self.recipe.loss != "cross-entropy" or self.recipe.stop is not None:
-            legal = "cross-entropy, and no early stopping"
+        if self.recipe.loss != "sequence-cross-entropy" or self.recipe.stop is not None:
+            legal = "sequence-cross-entropy, and no early stopping"
             raise BadValue("cells/translation.recipe", "another loss, or a stop", legal)
-        if len(self.task.input_shape) != 2:
-            raise BadValue("cells/translation.task", self.task.name, "a task of sentences")
 
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         return {seed: self._alone(seed, context, one=len(seeds) == 1) for seed in seeds}
