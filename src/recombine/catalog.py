@@ -43,6 +43,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "scan": Entry(
             "recombine.tasks.scan:Scan", "SCAN: commands to actions, with every official split"
+        ),
         "lookup-tables": Entry(
             "recombine.tasks.lookup:LookupTables",
             "apply lookup tables one after another; pairs, tables and inputs held out",

@@ -100,7 +100,12 @@ def test_training_lowers_the_loss() -> None:
 
 def test_told_or_not_a_sentence_is_right_or_wrong() -> None:
     """Teacher forcing cannot change whether a whole sentence is right, at any step of training."""
-    cell = replace(CELL, recipe=replace(RECIPE, steps=60, batch=64, evaluate_at=(20, 40)))
+    cell = replace(
+        CELL,
+        task=Scan(),
+        model=Attentive(encoder=16, decoder=32),
+        recipe=replace(RECIPE, steps=60, batch=64, evaluate_at=(20, 40)),
+    )
     arrays = cell.run([0], Context())[0].arrays
     assert arrays["accuracy/train"].max() > 0
     assert np.array_equal(arrays["accuracy/train"], arrays["forced/train"])

@@ -8,10 +8,10 @@ Inputs are one-hot rows, a row of zeros is padding after the end. The last class
 answer; before its first word stands a word of its own. Gates stand in the order i, f, o, g, so that
 the three sigmoids are one stretch.
 
-Two ways through it, equal within rounding: `unroll` runs all seeds at once, with sites
-at every step, and is for reading and for interventions; `attentive_packed` runs one seed on a
-packed batch, and is for training. Stacking seeds was not worth it there: products of 256 rows fill a core,
-and seeds side by side would have to be padded to a common staircase.
+Two ways through it, equal within rounding: `unroll` runs all seeds at once, with sites at every
+step, and is for reading and for interventions; `attentive_packed` runs one seed on a packed batch,
+and is for training. Stacking seeds does not pay there: products of 256 rows fill a core, and seeds
+side by side would have to be padded to a common staircase.
 """
 
 from __future__ import annotations
