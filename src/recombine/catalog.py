@@ -106,6 +106,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "normalised": Entry(
             "recombine.training.normalised:Normalised", "normalised descent: the long-time limit"
         ),
+        "verb-dependence": Entry(
+            "recombine.analyses.verb_dependence:VerbDependence",
+            "what changes in an answer to SCAN when one verb is moved",
+        ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
     },
     "cells": {

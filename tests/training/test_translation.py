@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from recombine.analyses.verb_dependence import VerbDependence
 from recombine.cell import Arrays, Context, Outcome
 from recombine.errors import BadValue, Interrupted
 from recombine.models.attentive import Attentive
 from recombine.seeds import stream
 from recombine.tasks.corners import Corners
 from recombine.tasks.scan import Scan
-from recombine.training import Adam, Exponential, Recipe
+from recombine.training import Adam, Exponential, Probe, Recipe
 from recombine.training.translation import Translation
 
 RECIPE = Recipe(
@@ -29,6 +30,7 @@ CELL = Translation(
     Scan(split="filler_num0"),
     Attentive(encoder=4, decoder=8, embedding=5, output_embedding=3),
     RECIPE,
+    (Probe(VerbDependence(examples=5), (3,)),),
     keep_weights=True,
     forced=True,
 )
@@ -89,6 +91,10 @@ def test_what_is_measured_is_what_the_plain_network_says() -> None:
         share = ((guess == wanted) | (wanted < 0)).all(1).double().mean()
         assert outcome.scalars[f"{name}/test"] == float(share)
     assert outcome.arrays["answers/test"].shape == (1173, 49)
+    rights = outcome.arrays["right/test"]
+    correct = ((free == wanted) | (wanted < 0)).all(1).numpy()
+    assert rights.shape == (3, 30) and np.array_equal(rights[-1], correct)
+    assert outcome.arrays["verb-dependence"].shape == (1, 2, 3, 2)
     assert outcome.arrays["accuracy/train@steps"].tolist() == [0, 3, 6]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import torch
@@ -31,8 +31,10 @@ from recombine.training.evaluation import EVALUATION_SEED
 from recombine.training.feed import BLOCK
 from recombine.training.lanes import clip
 from recombine.training.recipe import Recipe
+from recombine.training.trial import Probe, Reads
 
-Curves = dict[str, dict[int, float]]
+Curves = dict[str, dict[int, np.ndarray]]
+"""Measurements by name and step."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Translation(Cell):
     task: SequenceTask
     model: Attentive
     recipe: Recipe
+    probes: tuple[Probe, ...] = ()
+    """Analyses along the way."""
     keep_weights: bool = False
     """Store the trained parameters with the run."""
     forced: bool = False
@@ -60,6 +64,10 @@ class Translation(Cell):
             legal = "sequence-cross-entropy, and no early stopping"
             raise BadValue("cells/translation.recipe", "another loss, or a stop", legal)
 
+        for probe in self.probes:
+            if not isinstance(probe.analysis, Reads):
+                raise BadValue("cells/translation.probes", probe.analysis, "what can measure")
+
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         return {seed: self._alone(seed, context, one=len(seeds) == 1) for seed in seeds}
 
@@ -72,6 +80,7 @@ class Translation(Cell):
         for step in range(first, self.recipe.steps + 1):
             if step in due:
                 lesson.measure(step)
+            lesson.probe(step)
             if step == self.recipe.steps:
                 break
             lesson.update(step)
@@ -133,17 +142,29 @@ class Lesson:
         return packed.pack(shown.inputs, shown.targets, self._start, self._device)
 
     def measure(self, step: int) -> None:
-        """Accuracy on every split."""
+        """Accuracy on every split, and which sentences were right."""
         weights = self._stack.lane(0)
         for split, batch in self._sets.items():
-            free = packed.right(packed.written(weights, batch), batch)
-            self._note(f"accuracy/{split}", step, float(free.double().mean()))
+            free = packed.right(packed.written(weights, batch), batch).cpu().numpy()
+            in_order = np.empty_like(free)
+            in_order[batch.order] = free
+            self._note(f"right/{split}", step, in_order.astype(np.int8))
+            self._note(f"accuracy/{split}", step, free.mean())
             if self._cell.forced:
-                told = packed.forced_right(weights, batch)
-                self._note(f"forced/{split}", step, float(told.double().mean()))
+                told = packed.forced_right(weights, batch).cpu().numpy()
+                self._note(f"forced/{split}", step, told.mean())
 
-    def _note(self, name: str, step: int, value: float) -> None:
-        self.curves.setdefault(name, {})[step] = value
+    def probe(self, step: int) -> None:
+        """The analyses that are due."""
+        for probe in self._cell.probes:
+            if step in ((self._cell.recipe.steps,) if probe.at is None else probe.at):
+                reader = cast(Reads, probe.analysis)
+                measured = reader.measure(self._stack, self._cell.task, self._cell.model)
+                for name, values in measured.items():
+                    self._note(name, step, values[0])
+
+    def _note(self, name: str, step: int, value: np.ndarray | float) -> None:
+        self.curves.setdefault(name, {})[step] = np.asarray(value)
 
     def outcome(self) -> Outcome:
         """Curves, and the answers to every held-out command."""
@@ -151,7 +172,8 @@ class Lesson:
         for name, by_step in self.curves.items():
             arrays[name] = np.array(list(by_step.values()))
             arrays[f"{name}@steps"] = np.array(list(by_step))
-            scalars[name] = float(arrays[name][-1])
+            if arrays[name].ndim == 1:
+                scalars[name] = float(arrays[name][-1])
         task, weights = self._cell.task, self._stack.lane(0)
         for split, z in task.splits().items():
             if split == "train":
@@ -181,8 +203,8 @@ class Lesson:
         for name, tensor in self._tensors().items():
             tensor.copy_(torch.from_numpy(found[name]))
         for name in (n.removeprefix("curve:") for n in found if n.startswith("curve:")):
-            steps, values = found[f"steps:{name}"].tolist(), found[f"curve:{name}"].tolist()
-            self.curves[name] = dict(zip(steps, values, strict=True))
+            steps = found[f"steps:{name}"].tolist()
+            self.curves[name] = dict(zip(steps, found[f"curve:{name}"], strict=True))
         return int(found["step"])
 
     def _tensors(self) -> dict[str, Tensor]:
