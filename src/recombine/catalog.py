@@ -84,7 +84,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
-            "Gradient Descent Resists Compositionality (parts: corners)",
+            "Gradient Descent Resists Compositionality (parts: corners, scan)",
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
