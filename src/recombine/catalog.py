@@ -45,6 +45,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.corners:Corners",
             "two bits as two coordinates, one of the four combinations held out",
         ),
+        "scan": Entry(
+            "recombine.tasks.scan:Scan", "SCAN: commands to actions, with every official split"
+        ),
         "lookup-tables": Entry(
             "recombine.tasks.lookup:LookupTables",
             "apply lookup tables one after another; pairs, tables and inputs held out",
@@ -53,6 +56,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
     "models": {
         "convnet": Entry(
             "recombine.models.convnet:ConvNet", "two convolutions and dense layers, for images"
+        ),
+        "attentive": Entry(
+            "recombine.models.attentive:Attentive",
+            "bidirectional LSTM encoder, LSTM decoder with attention",
         ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
@@ -84,7 +91,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
-            "Gradient Descent Resists Compositionality (parts: corners)",
+            "Gradient Descent Resists Compositionality (parts: corners, scan)",
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
@@ -106,6 +113,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "normalised": Entry(
             "recombine.training.normalised:Normalised", "normalised descent: the long-time limit"
         ),
+        "verb-dependence": Entry(
+            "recombine.analyses.verb_dependence:VerbDependence",
+            "what changes in an answer to SCAN when one verb is moved",
+        ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
     },
     "cells": {
@@ -117,6 +128,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gated-table": Entry(
             "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"
+        ),
+        "translation": Entry(
+            "recombine.training.translation:Translation",
+            "train the attentive network on sentences, and keep its answers",
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recombine.studies.gradient_corners import CornersPart
+from recombine.studies.gradient_scan import ScanPart
 from recombine.studies.study import published
 
-STUDY = published("gradient", CornersPart())
+STUDY = published("gradient", CornersPart(), ScanPart())

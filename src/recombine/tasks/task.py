@@ -158,6 +158,10 @@ class Task(Spec, ABC):
         """The examples that these combinations and this noise give."""
         return Examples(z, noise, self.render(z, noise), self.targets(z))
 
+    def movable(self, z: Int[np.ndarray, "n factor"], factor: int) -> Bool[np.ndarray, " n"]:
+        """Which examples have another value of a factor to be moved to; usually all."""
+        return np.ones(len(z), dtype=bool)
+
     def resample(self, examples: Examples, factor: int, rng: np.random.Generator) -> Examples:
         """The same examples with one factor moved to another value, its noise drawn anew.
 

@@ -1,0 +1,118 @@
+"""What is wrong with a wrong answer to a SCAN command, as the oracle tells it.
+
+The first kind that fits is the kind of an answer:
+
+1. `right`;
+2. `did not end`: no end within the longest answer;
+3. `stopped early`: the beginning of the right answer, and no more;
+4. `wrong primitive`: right but for which of walk, look, run, jump is done;
+5. `wrong count`: both phrases in their order, one of them too often or not often enough;
+6. `copied`: the right answer to another command, one that was trained on;
+7. `other`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from recombine.tasks import scan_grammar as grammar
+from recombine.tasks.scan_grammar import ACTIONS, FACTORS, JOINS, commands
+from recombine.tasks.scan_meaning import interpret
+
+KINDS = (
+    "right", "did not end", "stopped early", "wrong primitive", "wrong count", "copied", "other",
+)  # fmt: skip
+END = len(ACTIONS)
+ACTS = 4
+"""Actions below this number belong to a verb; those above are turns."""
+
+
+def kinds(
+    rows: Int[np.ndarray, " n"],
+    answers: Int[np.ndarray, "n place"],
+    trained: Int[np.ndarray, " line"],
+) -> Int[np.ndarray, " n"]:
+    """The kind, as an index of KINDS, of the answers to these rows of the table of commands."""
+    known = {_until_end(answer) for answer in commands().answers[np.unique(trained)].tolist()}
+    return np.array([
+        KINDS.index(kind(row, answer, known))
+        for row, answer in zip(rows.tolist(), answers.tolist(), strict=True)
+    ], dtype=np.int64)  # fmt: skip
+
+
+def kind(row: int, answer: Sequence[int], known: set[tuple[int, ...]]) -> str:
+    """The kind of one answer; `known` are the answers to commands that were trained on."""
+    right, given = _until_end(commands().answers[row].tolist()), _until_end(answer)
+    if END not in answer:
+        return "did not end"
+    if given == right:
+        return "right"
+    if given == right[: len(given)]:
+        return "stopped early"
+    if _skeleton(given) == _skeleton(right):
+        return "wrong primitive"
+    if _miscounted(given, row):
+        return "wrong count"
+    return "copied" if given in known else "other"
+
+
+def _until_end(answer: Sequence[int]) -> tuple[int, ...]:
+    """The actions before the end."""
+    return tuple(answer[: answer.index(END)] if END in answer else answer)
+
+
+def _skeleton(actions: Sequence[int]) -> tuple[int, ...]:
+    """The actions with all acts made alike."""
+    return tuple(0 if action < ACTS else action for action in actions)
+
+
+def _miscounted(given: tuple[int, ...], row: int) -> bool:
+    """Whether the answer is i times the one phrase and then j times the other."""
+    z = commands().z[row]
+    phrases = [_core(z[1:4])] + ([_core(z[4:7] - np.array([1, 0, 0]))] if z[0] else [])
+    if JOINS[z[grammar.JOIN]] == "after":
+        phrases.reverse()
+    first, second = phrases[0], phrases[1] if len(phrases) > 1 else ()
+    for i in range(len(given) // len(first) + 1):
+        rest = given[i * len(first) :]
+        if given[: i * len(first)] != first * i:
+            return False
+        if not rest or (second and rest == second * (len(rest) // len(second))):
+            return True
+    return False
+
+
+def _core(phrase: Int[np.ndarray, "3"]) -> tuple[int, ...]:
+    """What a phrase asks for, once."""
+    verb, manner = grammar.VERBS[phrase[0]], grammar.MANNERS[phrase[1]]
+    words = verb if manner == "alone" else f"{verb} {manner}"
+    return tuple(ACTIONS.index(action) for action in interpret(words))
+
+
+@dataclass(frozen=True)
+class Share:
+    """How a number comes out where a factor has one value."""
+
+    factor: str
+    value: str
+    commands: int
+    mean: Shaped[np.ndarray, "*seed"]
+    """Over these commands, seed by seed."""
+
+
+def by_value(
+    z: Int[np.ndarray, "n factor"], scores: Shaped[np.ndarray, "*seed n"]
+) -> tuple[Share, ...]:
+    """The mean score of the commands with each value of each factor."""
+    shares = []
+    for column, (factor, values) in enumerate(FACTORS):
+        for index, value in enumerate(values):
+            here = z[:, column] == index
+            if here.any():
+                mean = scores[..., here].mean(-1)
+                shares.append(Share(factor, value, int(here.sum()), np.asarray(mean)))
+    return tuple(shares)
