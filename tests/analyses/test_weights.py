@@ -8,6 +8,7 @@ from recombine.analyses.weights import (
     Weights,
     held_by_top,
     inequality,
+    layout,
     matrices,
     measures,
     modularity,
@@ -54,22 +55,23 @@ def test_polarity_of_one_sign_and_of_signs_that_cancel() -> None:
 def test_blocks_are_modular_and_a_shuffle_is_not() -> None:
     blocks = np.kron(np.eye(5), np.ones((40, 40))) * RNG.uniform(0.5, 1, (200, 200))
     blocks += 0.01 * RNG.standard_normal(blocks.shape)
-    found = measures(blocks)
+    found = measures(blocks, recurrent=True)
     assert found["modularity"] > 0.7
     assert found["modularity_beyond"] > 0.25
-    noise = measures(RNG.standard_normal((200, 200)))
+    noise = measures(RNG.standard_normal((200, 200)), recurrent=True)
     assert abs(noise["modularity_beyond"]) < 0.05
 
 
 def test_two_cliques_have_the_modularity_of_the_formula() -> None:
     """Q = Σ_c (share of edges inside c − (share of degree in c)²): ½ for two equal cliques."""
     clique = np.ones((4, 4)) - np.eye(4)
-    graph = strongest(np.kron(np.eye(2), clique), threshold=0.5)
+    graph = strongest(np.kron(np.eye(2), clique), threshold=0.5, recurrent=True)
     assert modularity(graph) == pytest.approx(0.5)
 
 
 def test_a_matrix_between_layers_keeps_the_sides_apart() -> None:
     graph = strongest(np.eye(3, 5), threshold=0.5)
+    assert strongest(np.eye(3), threshold=0.5).undirected().number_of_nodes() == 6
     built = graph.undirected()
     assert built.number_of_nodes() == 6 and nx.number_connected_components(built) == 3
 
@@ -93,3 +95,16 @@ def test_what_cannot_be_is_refused() -> None:
         Weights(parameter="nowhere").measure(stack, task, model)
     with pytest.raises(BadValue):
         Weights(gate=3, gates=3)
+
+
+def test_a_layout_keeps_the_edges_and_is_the_same_every_time() -> None:
+    matrix = RNG.standard_normal((40, 40))
+    graph = strongest(matrix, share=0.03, recurrent=True)
+    places, edges, weights = layout(graph)
+    again, _, _ = layout(graph)
+    assert np.array_equal(places, again) and np.array_equal(weights, graph.weights)
+    nodes = list(graph.undirected())
+    assert [nodes[a] for a, _ in edges] == graph.senders.tolist()
+    assert [nodes[b] for _, b in edges] == graph.receivers.tolist()
+    between, ends, _ = layout(strongest(np.eye(3, 5), threshold=0.5))
+    assert between.shape == (6, 2) and ends.shape == (3, 2)

@@ -40,14 +40,14 @@ class Graph:
     senders: Int[np.ndarray, " edge"]
     receivers: Int[np.ndarray, " edge"]
     weights: Float[np.ndarray, " edge"]
-    square: bool
+    recurrent: bool
     """Whether senders and receivers are the same neurons."""
 
     def undirected(self) -> nx.Graph:
         """The edges with |weight|; in a matrix between two layers each side has its own nodes."""
         graph = nx.Graph()
         for i, j, w in zip(self.senders, self.receivers, self.weights, strict=True):
-            a, b = int(i), int(j) if self.square else -1 - int(j)
+            a, b = int(i), int(j) if self.recurrent else -1 - int(j)
             # Two directions between the same neurons add up.
             known = graph.edges[a, b]["weight"] if graph.has_edge(a, b) else 0.0
             graph.add_edge(a, b, weight=known + abs(float(w)))
@@ -59,6 +59,7 @@ def strongest(
     *,
     share: float = TOP,
     threshold: float | None = None,
+    recurrent: bool = False,
 ) -> Graph:
     """The share of edges with the largest |w|, or all above a threshold."""
     size = np.abs(matrix).ravel()
@@ -67,7 +68,7 @@ def strongest(
     else:
         kept = np.flatnonzero(size > threshold)
     i, j = np.unravel_index(np.sort(kept), matrix.shape)
-    return Graph(i, j, matrix[i, j], matrix.shape[0] == matrix.shape[1])
+    return Graph(i, j, matrix[i, j], recurrent)
 
 
 def held_by_top(masses: Float[np.ndarray, " neuron"], *, share: float = TOP) -> float:
@@ -102,10 +103,29 @@ def modularity(graph: Graph) -> float:
     return float(nx.community.modularity(built, found, weight="weight"))
 
 
-def measures(matrix: Float[np.ndarray, "sender receiver"]) -> dict[str, float]:
+def layout(
+    graph: Graph,
+) -> tuple[Float[np.ndarray, "node 2"], Int[np.ndarray, "edge 2"], Float[np.ndarray, " edge"]]:
+    """A picture of the graph: places of its nodes, edges between them, and their weights.
+
+    Connected nodes attract and all repel each other (Fruchterman & Reingold), from a fixed start;
+    rounded, so that the last bits of a machine do not move the picture.
+    """
+    built = graph.undirected()
+    number = {node: i for i, node in enumerate(built)}
+    places = nx.spring_layout(built, seed=ANALYSIS_SEED, weight="weight", iterations=60)
+    receivers = graph.receivers if graph.recurrent else -1 - graph.receivers
+    ends = [(number[int(i)], number[int(j)]) for i, j in zip(graph.senders, receivers, strict=True)]
+    found = np.array([places[node] for node in built], dtype=float).reshape(-1, 2)
+    return np.round(found, 4), np.array(ends, dtype=np.int64).reshape(-1, 2), graph.weights
+
+
+def measures(
+    matrix: Float[np.ndarray, "sender receiver"], *, recurrent: bool = False
+) -> dict[str, float]:
     """Every number of a matrix."""
     size = np.abs(matrix)
-    graph = strongest(matrix)
+    graph = strongest(matrix, recurrent=recurrent)
     rng = stream(ANALYSIS_SEED, "shuffle")
     shuffled = rng.permutation(matrix.ravel()).reshape(matrix.shape)
     found = modularity(graph)
@@ -116,7 +136,7 @@ def measures(matrix: Float[np.ndarray, "sender receiver"]) -> dict[str, float]:
         "inequality_receivers": inequality(size.sum(axis=0)),
         "polarity": polarity(graph),
         "modularity": found,
-        "modularity_beyond": found - modularity(strongest(shuffled)),
+        "modularity_beyond": found - modularity(strongest(shuffled, recurrent=recurrent)),
         "largest": float(size.max()),
         "mean": float(size.mean()),
     }
@@ -133,6 +153,8 @@ class Weights(Analysis):
     gate: int | None = None
     """Which of `gates` equal blocks of receivers is meant; none: all of them."""
     gates: int = 1
+    recurrent: bool = False
+    """Whether rows and columns are the same neurons."""
     as_name: str = ""
     """What results are called; empty: the parameter's name."""
 
@@ -147,7 +169,7 @@ class Weights(Analysis):
         for name, lanes in matrices(stack, self.parameter).items():
             called = self.as_name or name
             blocks = [self.block(matrix) for matrix in lanes]
-            each = [measures(block) for block in blocks]
+            each = [measures(block, recurrent=self.recurrent) for block in blocks]
             for number in each[0]:
                 found[f"weights/{called}/{number}"] = np.array([one[number] for one in each])
         return found
