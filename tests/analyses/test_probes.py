@@ -15,7 +15,7 @@ from recombine.analyses.probes import (
 )
 
 RNG = np.random.default_rng(0)
-CLASSES, UNITS, N = 8, 60, 400
+CLASSES, UNITS, N = 8, 40, 240
 
 
 def noise() -> np.ndarray:
@@ -31,7 +31,7 @@ LABELS = RNG.permutation(np.arange(N) % CLASSES)
 
 @pytest.mark.parametrize("variant", ["honest", "as-run"])
 def test_three_units_that_spell_the_class_in_bits_are_exactly_the_group(variant: Variant) -> None:
-    known = (41, 3, 17)
+    known = (31, 3, 17)
     x = 0.5 * noise()
     for bit, unit in enumerate(known):
         x[:, unit] = 2.0 * ((LABELS >> bit) & 1) - 1 + 0.02 * RNG.standard_normal(N)
@@ -81,7 +81,7 @@ def test_shuffled_labels_are_at_chance() -> None:
     x[:, 0] = LABELS
     scores = [
         diagnose(samples(x, np.random.default_rng(i).permutation(LABELS))).accuracy
-        for i in range(4)
+        for i in range(2)
     ]
     assert np.mean(scores) == pytest.approx(1 / CLASSES, abs=0.05)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from recombine.analyses.pruning import Pruned, strength, strongest
+from recombine.analyses.pruning import prune, strength, strongest
 from recombine.analyses.substitution import component, put, substitute, take
 from recombine.errors import BadValue, UnknownName
 from recombine.models.mlp import MLP
@@ -55,9 +55,9 @@ def test_pruning_nothing_is_the_identity_and_everything_leaves_the_biases() -> N
     x = torch.from_numpy(RNG.standard_normal((1, 9, 3)).astype(np.float32))
     inner = stack(0, 1)
     all_kept = {"hidden.*": np.ones((2, 1), dtype=bool)}
-    assert torch.equal(Pruned(inner, all_kept)(x), inner(x))
+    assert torch.equal(prune(inner, all_kept)(x), inner(x))
     none_kept = {"hidden.*": np.zeros((2, 1), dtype=bool)}
-    silent = Pruned(inner, none_kept)(x)
+    silent = prune(inner, none_kept)(x)
     assert torch.equal(silent, inner.biases[-1].reshape(2, 1, 2, 2).expand(-1, 9, -1, -1))
 
 
@@ -65,7 +65,7 @@ def test_pruned_units_are_as_good_as_absent() -> None:
     """The same answers as with every weight that touches a removed unit set to zero."""
     x = torch.from_numpy(RNG.standard_normal((1, 9, 3)).astype(np.float32))
     inner, kept = stack(0), np.array([[True, False, True, True, False, True]])
-    pruned = Pruned(inner, {"hidden.0": kept})(x)
+    pruned = prune(inner, {"hidden.0": kept})(x)
     cut = take(inner, 0)
     removed = ~kept[0]
     cut["weights.0"][:, removed] = 0
@@ -78,7 +78,7 @@ def test_pruned_units_are_as_good_as_absent() -> None:
 
 def test_no_gradient_reaches_a_pruned_unit() -> None:
     x = torch.from_numpy(RNG.standard_normal((1, 9, 3)).astype(np.float32))
-    pruned = Pruned(stack(0), {"hidden.0": np.array([[True, False, True, True, True, True]])})
+    pruned = prune(stack(0), {"hidden.0": np.array([[True, False, True, True, True, True]])})
     pruned(x).square().sum().backward()
     gradient = dict(pruned.named_parameters())["inner.weights.0"].grad
     assert gradient is not None and not gradient[0, :, 1].any() and gradient[0, :, 0].any()

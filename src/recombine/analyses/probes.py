@@ -9,9 +9,11 @@ Two variants. **honest**, the default:
 - *No state is in both training and test data.* A recurrent state is a function of the prefix that
   led to it; the state after `010 t1` is the same in all nine sequences that start so. Each prefix
   is taken once, and prefixes are dealt out to folds, class by class.
-- *Units are ranked over all classes*, by the length of their weights in it, on standardised
-  activations (the weight of a unit that hardly moves is large for no reason), in each fold from
-  its training part alone.
+- *Units are ranked over all classes*, by the length of their weights, on standardised activations
+  (the weight of a unit that hardly moves is large for no reason), in each fold from its training
+  part alone, and under a strong penalty: as C → 0 the weights of a unit tend to C times its mean in
+  each class, that is, to what it tells by itself. Under a weak one they spread over all units that
+  help to widen a margin that is wide enough already.
 - *The penalty is chosen by likelihood on the next fold*, anew whenever the number of units has
   doubled. None at all is ill posed: with more units than states any labels can be separated, the
   weights grow without bound and mean nothing; and one penalty for all sizes would cripple the
@@ -43,6 +45,8 @@ ENOUGH = 0.95
 """A group is complete at this share of the accuracy with all units."""
 PENALTIES = (0.01, 1.0, 100.0)
 """C of scikit-learn: the inverse of the penalty's weight."""
+RANKING = 0.01
+"""C of the fit that ranks units."""
 SPLITS_AS_RUN, HELD_OUT_AS_RUN = 2, 0.1
 SLACK = 1e-12
 """An accuracy that differs from the target by rounding has reached it."""
@@ -173,11 +177,11 @@ class _Fold:
         self._y, self._train, self._test = samples.labels, train, test
         self._penalties: dict[int, float] = {}
         units = self._x.shape[1]
-        everything = np.arange(units)
-        whole = _fit(self._x[train], self._y[train], self._penalty(units, everything), even=True)
-        self._whole = whole
-        self.importance: Float[np.ndarray, " unit"] = np.sqrt((whole.coef_**2).sum(axis=0))
+        ranked = _fit(self._x[train], self._y[train], RANKING, even=True)
+        self.importance: Float[np.ndarray, " unit"] = np.sqrt((ranked.coef_**2).sum(axis=0))
         self._order = np.argsort(-self.importance, kind="stable")
+        c = self._penalty(units, np.arange(units))
+        self._whole = _fit(self._x[train], self._y[train], c, even=True)
 
     def accuracy(self, k: int) -> float:
         """Balanced accuracy with the k most important units."""

@@ -16,10 +16,11 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from recombine.errors import BadValue, UnknownName
+from recombine.models.sequence import SequenceStack
 from recombine.models.stack import Stack, Tap, untouched
 
 
@@ -41,22 +42,37 @@ def strongest(strength: Float[np.ndarray, " unit"], *, keep: float) -> Bool[np.n
     return kept
 
 
-class Pruned(Stack):
-    """A stack some of whose units are held at zero, lane by lane."""
+class Silence:
+    """A tap that holds the pruned units at zero, lane by lane, and hands on to another."""
 
-    def __init__(self, inner: Stack, kept: Mapping[str, Bool[np.ndarray, "seed unit"]]) -> None:
-        super().__init__()
+    def __init__(self, stack: Stack, kept: Mapping[str, Bool[np.ndarray, "seed _"]]) -> None:
         for pattern in kept:
-            if not any(fnmatchcase(site, pattern) for site in inner.sites):
-                raise UnknownName("site", pattern, inner.sites)
-        self.inner = inner
-        device = next(inner.parameters()).device
+            if not any(fnmatchcase(site, pattern) for site in stack.sites):
+                raise UnknownName("site", pattern, stack.sites)
+        device = next(stack.parameters()).device
         self._masks = {
             site: torch.from_numpy(mask.astype(np.float32)).unsqueeze(1).to(device)
-            for site in inner.sites
+            for site in stack.sites
             for pattern, mask in kept.items()
             if fnmatchcase(site, pattern)
         }
+
+    def before(self, tap: Tap) -> Tap:
+        """What the other tap sees is silenced already."""
+
+        def silenced(site: str, value: Tensor) -> Tensor:
+            mask = self._masks.get(site)
+            return tap(site, value if mask is None else value * mask)
+
+        return silenced
+
+
+class Pruned(Stack):
+    """A stack some of whose units are held at zero; parameters are those of `inner`."""
+
+    def __init__(self, inner: Stack, kept: Mapping[str, Bool[np.ndarray, "seed _"]]) -> None:
+        super().__init__()
+        self.inner, self._silence = inner, Silence(inner, kept)
 
     @property
     def lanes(self) -> int:
@@ -69,13 +85,39 @@ class Pruned(Stack):
     def forward(
         self, inputs: Shaped[Tensor, "seeds_or_1 batch *shape"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output class"]:
-        return self.inner(inputs, self.masked(tap))
+        return self.inner(inputs, self._silence.before(tap))
 
-    def masked(self, tap: Tap) -> Tap:
-        """A tap that silences the pruned units and then hands on to another."""
 
-        def silence(site: str, value: Tensor) -> Tensor:
-            mask = self._masks.get(site)
-            return tap(site, value if mask is None else value * mask)
+class PrunedSequence(SequenceStack):
+    """The same for a sequence model, which can be trained further as such."""
 
-        return silence
+    def __init__(
+        self, inner: SequenceStack, kept: Mapping[str, Bool[np.ndarray, "seed _"]]
+    ) -> None:
+        super().__init__()
+        self.inner, self._silence = inner, Silence(inner, kept)
+
+    @property
+    def lanes(self) -> int:
+        return self.inner.lanes
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        return self.inner.sites
+
+    def unroll(
+        self,
+        inputs: Float[Tensor, "seeds_or_1 batch time word"],
+        tap: Tap = untouched,
+        *,
+        targets: Int[Tensor, "seeds_or_1 batch output"] | None = None,
+        steps: int | None = None,
+    ) -> Float[Tensor, "seed batch step class"]:
+        return self.inner.unroll(inputs, self._silence.before(tap), targets=targets, steps=steps)
+
+
+def prune(stack: Stack, kept: Mapping[str, Bool[np.ndarray, "seed _"]]) -> Pruned | PrunedSequence:
+    """The stack with only these units, named by site (`encoder.*.state`), at work in each lane."""
+    if isinstance(stack, SequenceStack):
+        return PrunedSequence(stack, kept)
+    return Pruned(stack, kept)
