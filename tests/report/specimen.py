@@ -14,9 +14,11 @@ from recombine.studies.figure import (
     Axis,
     Bars,
     Contours,
+    Heat,
     Histogram,
     Line,
     Map,
+    Network,
     Panel,
     Points,
     Rule,
@@ -192,6 +194,32 @@ def bars() -> Figure:
         title="Accuracy by model",
         caption="Mean over 30 seeds with 95% intervals; published beside ours.",
         panels=(Panel(Axis("model"), Axis("accuracy", limits=(0.0, 1.0)), marks),),
+    )
+
+
+def matrix() -> Figure:
+    """A heat map of signed and of positive numbers, and a graph of the strongest of them."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((6, 40))
+    angle = np.linspace(0, 2 * np.pi, 30, endpoint=False)
+    places = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    edges = rng.integers(0, 30, (60, 2))
+    unmarked = Axis("", ticks=())
+    return Figure(
+        id="matrix",
+        title="A matrix in two forms",
+        caption="Heat and a network.",
+        panels=(
+            Panel(Axis("column"), Axis("row"), (Heat(values, -3.0, 3.0, "weight"),)),
+            Panel(Axis("column"), Axis("row"), (Heat(np.abs(values), 0.0, 3.0, "size"),)),
+            Panel(
+                unmarked,
+                unmarked,
+                (Network(places, edges, rng.standard_normal(60), "weight above, below 0"),),
+                square=True,
+            ),
+        ),
+        columns=3,
     )
 
 

@@ -65,3 +65,12 @@ def test_a_table_keeps_bounds_and_leaves_the_undefined_empty() -> None:
 
 def test_json_stays_json() -> None:
     assert strict({"a": [math.inf, math.nan, 1.5, "x"]}) == {"a": ["inf", None, 1.5, "x"]}
+
+
+def test_a_heat_map_and_a_network_come_back() -> None:
+    figure = specimen.matrix()
+    heat, network = figure.panels[0].marks[0], figure.panels[2].marks[0]
+    cells = [r for r in rows(csv(figure)) if r["panel"] == "1"]
+    assert [float(r["value"]) for r in cells] == pytest.approx(heat.values.ravel().tolist())
+    edges = [r for r in rows(csv(figure)) if r["kind"] == "edge"]
+    assert [[int(r["series"]), int(r["name"])] for r in edges] == network.edges.tolist()

@@ -22,10 +22,12 @@ from recombine.studies.figure import (
     Bars,
     Contours,
     Figure,
+    Heat,
     Histogram,
     Line,
     Map,
     Mark,
+    Network,
     Panel,
     Points,
     Rule,
@@ -40,6 +42,7 @@ FIGURES = {
         specimen.distributions(),
         specimen.curves(),
         specimen.bars(),
+        specimen.matrix(),
     )
 }
 DIGEST = """
@@ -148,6 +151,8 @@ def test_keys_that_disagree_stand_under_their_panels() -> None:
         figure(Contours(np.zeros((0, 5, 5)), SQUARE), Contours(np.zeros((3, 5, 5)), SQUARE)),
         figure(Bars(("a", "b"), np.array([1, np.nan]), np.array([2, np.nan]), np.ones(2))),
         figure(Bars((), EMPTY, EMPTY, EMPTY)),
+        figure(Heat(np.array([[np.nan, 0.0]]), 0.0, 0.0, "flat"), Heat(BLANK, -1.0, 1.0)),
+        figure(Network(np.zeros((2, 2)), np.zeros((0, 2), dtype=int), EMPTY, "no edges")),
         figure(Rule(0.5, "x", "a"), Rule(0.52, "x", "long words"), Rule(9.0, "y", "far")),
         figure(Line(np.arange(3), np.arange(3), label="日本語 🎉 a\x00b"), x=Axis("$x^2$ \x07")),
     ],
@@ -163,3 +168,18 @@ def test_a_histogram_shows_shares_of_all_seeds() -> None:
 
     mark = Histogram(np.array([0.1, 0.2, 0.9, 5.0]), np.array([0.0, 0.5, 1.0]))
     assert shares(mark).tolist() == [0.5, 0.25]
+
+
+def test_a_heat_map_has_zero_at_the_neutral_colour_and_keeps_its_cells_apart() -> None:
+    from recombine.report.marks import crisp, heat_tint
+
+    assert heat_tint(np.array([-2.0, 0.0, 1.0]), -2.0, 1.0).tolist() == [0.0, 0.5, 0.75]
+    assert heat_tint(np.array([1.0, 3.0]), 1.0, 3.0).tolist() == [0.5, 1.0]
+    grown = crisp(np.array([[0.0, 1.0]]))
+    assert set(np.unique(grown)) == {0.0, 1.0} and min(grown.shape) >= 512
+
+
+def test_a_network_draws_each_sign_in_its_colour() -> None:
+    one = Network(np.eye(3, 2), np.array([[0, 1], [1, 2]]), np.array([1.0, -1.0]), "w")
+    drawn = svg(figure(one))
+    assert "s-first" in drawn and "s-second" in drawn

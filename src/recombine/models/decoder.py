@@ -71,7 +71,7 @@ class Decoder(nn.Module):
         each = (*looks, *combined, *self.cell.sites, "logits")
         if not self.layout.before:
             each = (*self.cell.sites, *looks, "logits")
-        return tuple(f"decoder.{t}.{site}" for t in range(steps) for site in each)
+        return ("decoder.start", *(f"decoder.{t}.{site}" for t in range(steps) for site in each))
 
     def forward(
         self,
@@ -80,7 +80,8 @@ class Decoder(nn.Module):
         targets: Int[Tensor, "seeds_or_1 batch output"] | None,
         steps: int,
     ) -> Float[Tensor, "seed batch step class"]:
-        state = self._first(read)
+        first, *rest = self._first(read)
+        state: State = (tap("decoder.start", first), *rest)
         memory = self.attention.open(read.outputs, read.absent) if self.attention else None
         embed, write = Shared(self.embedding), Shared(self.output, self.output_bias)
         focus = self.focus.open() if self.layout.focus else None

@@ -159,8 +159,9 @@ class StackedSeq2Seq(SequenceStack):
     """The networks of many seeds.
 
     Sites: `encoder.{t}.` and, from the end, `backward.{t}.` with the gates and `state` of the cell;
-    then for each decoder step `decoder.{t}.attention`, `.context`, `.combined`, gates, `state` and
-    `.logits`, in the order in which they come about.
+    `decoder.start`, the state the decoder starts from; then for each decoder step
+    `decoder.{t}.attention`, `.context`, `.combined`, gates, `state` and `.logits`, in the order in
+    which they come about.
     """
 
     def __init__(self, encoder: Encoder, decoder: Decoder, length: int, outputs: int) -> None:

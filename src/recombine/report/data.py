@@ -3,7 +3,9 @@
 A figure's columns: `x` and `y` place a mark, `low` and `high` bound an interval of y, `x_end`
 closes a bin that x opens, `value` is what a map holds at (x, y), `name` names a bar, and `series`
 numbers the maps of many contours (a piece of a level line is `map.piece`). A histogram gives its
-shares (`histogram`) and then the values they count (`histogram value`).
+shares (`histogram`) and then the values they count (`histogram value`). A heat map gives each cell
+by column (x) and row (y). A network gives its nodes, numbered by `series`, and its edges from
+`series` to `name` with their weight (`value`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,18 @@ from recombine.report.levels import grid, level_lines
 from recombine.report.marks import shares
 from recombine.stats import Interval
 from recombine.studies import Figure, Table
-from recombine.studies.figure import Bars, Contours, Histogram, Line, Map, Mark, Points, Rule
+from recombine.studies.figure import (
+    Bars,
+    Contours,
+    Heat,
+    Histogram,
+    Line,
+    Map,
+    Mark,
+    Network,
+    Points,
+    Rule,
+)
 
 Row: TypeAlias = dict[str, object]
 COLUMNS = (
@@ -128,6 +141,21 @@ def _(mark: Map) -> Iterator[Row]:
     for y, line in zip(up, mark.values, strict=True):
         for x, value in zip(across, line, strict=True):
             yield {"kind": "map", "x": float(x), "y": float(y), "value": float(value)}
+
+
+@_rows.register
+def _(mark: Heat) -> Iterator[Row]:
+    for y, line in enumerate(mark.values):
+        for x, value in enumerate(line):
+            yield {"kind": "heat", "x": x, "y": y, "value": float(value)}
+
+
+@_rows.register
+def _(mark: Network) -> Iterator[Row]:
+    for node, (x, y) in enumerate(mark.places):
+        yield {"kind": "node", "series": node, "x": float(x), "y": float(y)}
+    for (a, b), weight in zip(mark.edges, mark.weights, strict=True):
+        yield {"kind": "edge", "series": int(a), "name": int(b), "value": float(weight)}
 
 
 @_rows.register

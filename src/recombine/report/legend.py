@@ -9,22 +9,27 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from recombine.report.lettering import number
 from recombine.report.marks import MOST_CONTOURS, SHAPES
-from recombine.report.palette import light, tint
+from recombine.report.palette import HEAT_ENDS, MAP_ENDS, light, tint
 from recombine.report.vector import element
 from recombine.studies.figure import (
     Bars,
     Contours,
     Figure,
+    Heat,
     Histogram,
     Line,
     Map,
     Mark,
+    Network,
     Panel,
     Points,
 )
 
-Kind = Literal["point", "hollow", "line", "dashed", "thin", "box", "bar", "map"]
+Kind = Literal["point", "hollow", "line", "dashed", "thin", "box", "bar", "map", "heat", "network"]
+BARS = {"map": MAP_ENDS, "heat": HEAT_ENDS}
+"""Kinds whose swatch is a bar of colours."""
 HEIGHT = 14.0
 SHADES = 24
 """Steps of a colour bar."""
@@ -37,16 +42,20 @@ class Key:
     kind: Kind
     colour: str
     label: str
+    ends: tuple[str, str] = ("0", "1")
+    """The numbers at the ends of a colour bar."""
+    start: float = 0.0
+    """Where on the colour scale a colour bar starts."""
 
     @property
-    def look(self) -> tuple[str, str]:
+    def look(self) -> tuple[object, ...]:
         """What a reader tells it apart by."""
-        return self.kind, self.colour
+        return self.kind, self.colour, self.ends, self.start
 
     @property
     def width(self) -> float:
         """Pixels of its swatch."""
-        return 92.0 if self.kind == "map" else 24.0
+        return 92.0 + 6.5 * (sum(map(len, self.ends)) - 2) if self.kind in BARS else 24.0
 
 
 def keys(figure: Figure) -> tuple[tuple[Key, ...], list[tuple[Key, ...]]]:
@@ -79,6 +88,11 @@ def _key(mark: Mark) -> Key | None:
             return Key("thin", mark.colour, mark.label + few)
         case Map():
             return Key("map", "", mark.label or "P(class 1)")
+        case Heat():
+            ends = number(mark.low), number(mark.high)
+            return Key("heat", "", mark.label, ends, 0.0 if mark.low < 0 else 0.5)
+        case Network():
+            return Key("network", "second", mark.label)
         case _:
             return None
 
@@ -94,7 +108,7 @@ def swatch(key: Key) -> ET.Element:
             "aria-hidden": "true",
         },
     )
-    drawn.extend(_colour_bar(key) if key.kind == "map" else [_sign(key)])
+    drawn.extend(_colour_bar(key) if key.kind in BARS else [_sign(key)])
     return drawn
 
 
@@ -112,6 +126,12 @@ def _sign(key: Key) -> ET.Element:
             return element("path", {"d": "M3 2H21V12H3Z", **fill, **both, "fill-opacity": "0.35"})
         case "bar":
             return element("path", {"d": "M3 2H21V12H3Z", **fill, "fill-opacity": "0.75"})
+        case "network":
+            other = {"fill": "none", "stroke": light("first"), "class": "s-first"}
+            both = element("g", {"stroke-width": "1.6"})
+            both.append(element("path", {"d": "M1 4H23", **stroke}))
+            both.append(element("path", {"d": "M1 10H23", **other}))
+            return both
         case "dashed":
             dash = {"stroke-dasharray": "6 3.4", "stroke-width": "2.2"}
             return element("path", {"d": "M1 7H23", **stroke, **dash})
@@ -130,21 +150,23 @@ def _shape(marker: str, look: dict[str, str]) -> ET.Element:
 def _colour_bar(key: Key) -> Iterable[ET.Element]:
     """From 0 to 1, with both numbers at its ends, once for each scheme."""
     words = {"font-size": "11", "fill": light("soft"), "class": "f-soft", "y": "11"}
-    yield element("text", {**words, "x": "8", "text-anchor": "end"}, "0")
-    step = 68.0 / SHADES
+    left = 8 + 6.5 * (len(key.ends[0]) - 1)
+    yield element("text", {**words, "x": f"{left:g}", "text-anchor": "end"}, key.ends[0])
+    left, step = left + 4, 68.0 / SHADES
     for scheme in ("light", "dark"):
         hidden = {"display": "none"} if scheme == "dark" else {}
         bar = element("g", {"class": f"on-{scheme}", **hidden})
-        colours = tint((np.arange(SHADES) + 0.5) / SHADES, scheme)
-        for number, (red, green, blue, _) in enumerate(colours.tolist()):
+        places = (np.arange(SHADES) + 0.5) / SHADES
+        colours = tint(key.start + (1 - key.start) * places, scheme, BARS[key.kind])
+        for count, (red, green, blue, _) in enumerate(colours.tolist()):
             # A little overlap, so that no seam shows between two steps.
             place = {
-                "x": f"{12 + number * step:.2f}",
-                "width": f"{min(step + 1, 68 - number * step):.2f}",
+                "x": f"{left + count * step:.2f}",
+                "width": f"{min(step + 1, 68 - count * step):.2f}",
             }
             shade = {"y": "1.5", "height": "11", "fill": f"#{red:02x}{green:02x}{blue:02x}"}
             bar.append(element("rect", {**place, **shade}))
         yield bar
     edge = {"fill": "none", "stroke": light("line"), "class": "s-line"}
-    yield element("path", {"d": "M12 1.5H80.3V12.5H12Z", **edge})
-    yield element("text", {**words, "x": "84"}, "1")
+    yield element("path", {"d": f"M{left:g} 1.5H{left + 68.3:g}V12.5H{left:g}Z", **edge})
+    yield element("text", {**words, "x": f"{left + 72:g}"}, key.ends[1])

@@ -12,14 +12,16 @@ from matplotlib.colors import to_rgba
 from matplotlib.path import Path
 
 from recombine.report.levels import level_lines
-from recombine.report.palette import light, tint
+from recombine.report.palette import HEAT_ENDS, light, tint
 from recombine.studies.figure import (
     Bars,
     Contours,
+    Heat,
     Histogram,
     Line,
     Map,
     Mark,
+    Network,
     Panel,
     Points,
     Rule,
@@ -32,6 +34,8 @@ MOST_CONTOURS = 1_000
 """Beyond this many, an even choice of them is drawn: more would only make the file larger."""
 SLACK = 0.2
 """Pixels by which a level line may be straightened."""
+HEAT_PIXELS = 512
+"""Points a side, or so, that a coarse heat map is repeated to."""
 MAP_PIXELS = 129
 """Points a side that a coarse map is interpolated to, so that it reads as a surface."""
 
@@ -142,6 +146,68 @@ def _finer(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
             lower, upper = np.take(values, below, axis), np.take(values, below + 1, axis)
             values = lower * (1 - part) + upper * part
     return values
+
+
+@_draw.register
+def _(mark: Heat, axes: Axes, order: int) -> None:
+    rows, columns = mark.values.shape
+    values = crisp(heat_tint(np.asarray(mark.values, dtype=float), mark.low, mark.high))
+    for scheme in ("light", "dark"):
+        image = axes.imshow(
+            tint(values, scheme, HEAT_ENDS),
+            extent=(-0.5, columns - 0.5, rows - 0.5, -0.5),
+            interpolation="none",
+            aspect="auto",
+            zorder=1,
+        )
+        image.set_gid(f"on-{scheme}")
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+
+
+def heat_tint(values: npt.NDArray[np.float64], low: float, high: float) -> npt.NDArray[np.float64]:
+    """Numbers as places on the colour scale: 0 at its neutral middle, or at it if none is below."""
+    if low < 0:
+        return np.asarray(0.5 + 0.5 * values / max(high, -low))
+    return np.asarray(0.5 + 0.5 * (values - low) / max(high - low, 1e-12))
+
+
+def crisp(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Cells repeated until they are many: a renderer that smooths then blurs only their rims."""
+    for axis in (0, 1):
+        values = np.repeat(values, max(1, round(HEAT_PIXELS / values.shape[axis])), axis=axis)
+    return values
+
+
+@_draw.register
+def _(mark: Network, axes: Axes, order: int) -> None:
+    places = np.asarray(mark.places, dtype=float)
+    for colour, chosen in (("first", mark.weights < 0), ("second", mark.weights >= 0)):
+        pairs = places[mark.edges[chosen]]
+        if not len(pairs):
+            continue
+        # One path for all edges of a sign: a graph has thousands.
+        ends = pairs.reshape(-1, 2)
+        codes = np.tile([Path.MOVETO, Path.LINETO], len(pairs))
+        opacity = float(np.clip(12 / max(len(pairs), 1) ** 0.6, 0.12, 0.8))
+        lines = PathCollection(
+            [Path(ends, codes)],
+            facecolors="none",
+            edgecolors=[to_rgba(light(colour), opacity)],
+            linewidths=0.7,
+            zorder=order,
+        )
+        axes.add_collection(lines, autolim=False)
+    degree = np.bincount(mark.edges.ravel(), minlength=len(places))
+    axes.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=3 + 60 * degree / max(degree.max(initial=1), 1),
+        facecolors=light("ink"),
+        edgecolors=light("paper"),
+        linewidths=0.4,
+        zorder=order + 1,
+    )
 
 
 @_draw.register

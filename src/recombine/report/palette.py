@@ -45,6 +45,12 @@ MAP_ENDS: Mapping[str, tuple[str, str, str]] = {
 """A map at 0, one half and 1, by scheme: pale enough that points and lines stand out on it. Class
 0 is drawn in `first` and class 1 in `second`, so the ends are tints of those."""
 
+HEAT_ENDS: Mapping[str, tuple[str, str, str]] = {
+    "light": ("#0b4f8a", "#fcfcfc", "#b34700"),
+    "dark": ("#6cb2f7", "#15181c", "#f5955a"),
+}
+"""A heat map, on which nothing is drawn: as strong as it can be."""
+
 _ROLE = {light: role for role, (light, _) in COLOURS.items()}
 
 
@@ -58,9 +64,13 @@ def role_of(value: str) -> str | None:
     return _ROLE.get(value.lower())
 
 
-def tint(values: npt.NDArray[np.float64], scheme: str) -> npt.NDArray[np.uint8]:
+def tint(
+    values: npt.NDArray[np.float64],
+    scheme: str,
+    scale: Mapping[str, tuple[str, str, str]] = MAP_ENDS,
+) -> npt.NDArray[np.uint8]:
     """A map's colours: numbers from 0 to 1 become RGBA; NaN is transparent."""
-    ends = np.array([_rgb(colour) for colour in MAP_ENDS[scheme]])
+    ends = np.array([_rgb(colour) for colour in scale[scheme]])
     known = np.isfinite(values)
     at = np.clip(np.where(known, values, 0.0), 0.0, 1.0)
     channels = [np.interp(at, (0.0, 0.5, 1.0), ends[:, c]) for c in range(3)]

@@ -18,7 +18,17 @@ from recombine.report import marks, rules, scales
 from recombine.report.lettering import FAMILY, STACK, any_letters, broken
 from recombine.report.palette import light
 from recombine.report.vector import refine
-from recombine.studies.figure import Bars, Contours, Figure, Map, Panel, Points, Rule
+from recombine.studies.figure import (
+    Bars,
+    Contours,
+    Figure,
+    Heat,
+    Map,
+    Network,
+    Panel,
+    Points,
+    Rule,
+)
 
 WIDTHS = {1: 400.0, 2: 340.0, 3: 280.0, 4: 204.0}
 """Pixels of a panel by panels in a row, so that on a page or a phone its words keep their size."""
@@ -88,7 +98,8 @@ def _frame(panel: Panel, row: int) -> Axes:
     FigureCanvasAgg(canvas)
     canvas.patch.set_visible(False)
     axes = canvas.add_axes((0.18, 0.15, 0.8, 0.8 * HEIGHTS[row]))
-    plane = any(isinstance(mark, Map | Contours) for mark in panel.marks) or panel.square
+    flat = Map | Contours | Heat | Network
+    plane = any(isinstance(mark, flat) for mark in panel.marks) or panel.square
     # Scales come before marks and limits after: marks look at the one and set the other.
     scales.apply(axes, panel)
     marks.draw(axes, panel)

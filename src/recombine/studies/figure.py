@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 
 Colour = Literal["first", "second", "third", "fourth", "muted"]
 """Roles, not colours: the drawing room gives each one that works in light and dark."""
@@ -72,6 +72,28 @@ class Map:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """A matrix of numbers, cell by cell, the first row on top; columns count from 0."""
+
+    values: Float[np.ndarray, "row column"]
+    low: float
+    """The number at the pale or the blue end; below 0, zero is the neutral colour."""
+    high: float
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A graph: places of its nodes, and edges of two kinds by the sign of their weight."""
+
+    places: Float[np.ndarray, "node 2"]
+    edges: Int[np.ndarray, "edge 2"]
+    weights: Float[np.ndarray, " edge"]
+    label: str = ""
+    """What an edge is."""
+
+
+@dataclass(frozen=True)
 class Contours:
     """One level line for each of many maps: the boundaries of many seeds over one another."""
 
@@ -104,7 +126,7 @@ class Rule:
     label: str = ""
 
 
-Mark = Points | Line | Histogram | Map | Contours | Bars | Rule
+Mark = Points | Line | Histogram | Map | Heat | Network | Contours | Bars | Rule
 
 
 @dataclass(frozen=True)

@@ -3,32 +3,38 @@
 The loss of a stack is the *sum* of its lanes' losses. No parameter is shared between lanes, so
 the gradient of the sum with respect to a lane's parameters is that lane's own gradient, and one
 backward pass serves all of them. Optimizers act entry by entry; clipping takes the norm lane by
-lane; a lane that has stopped is put back after the update.
+lane; a lane that has stopped is put back after the update. A parameter may be frozen in some lanes:
+its gradient there is zero from the first step on, and so is all that an optimizer makes of it.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from recombine.cell import Arrays
+from recombine.errors import BadValue, UnknownName
 from recombine.models.sequence import SequenceStack
 from recombine.models.stack import Stack, Tap, untouched
 from recombine.training.interventions import AttentionTap
 from recombine.training.losses import LOSSES
 from recombine.training.recipe import Recipe
 
+Frozen = Mapping[str, Bool[Tensor, " seed"]]
+"""For each parameter that is not to move, the lanes in which it is frozen."""
+
 
 class Lanes:
     """Everything about a stack in training that changes from step to step."""
 
-    def __init__(self, stack: Stack, recipe: Recipe) -> None:
+    def __init__(self, stack: Stack, recipe: Recipe, frozen: Frozen | None = None) -> None:
         self.stack, self.recipe = stack, recipe
-        self._parameters = list(stack.parameters())
+        self._frozen = _moving(stack, frozen or {})
+        self._parameters = [p for p in stack.parameters() if p.requires_grad]
         self._values = [parameter.detach() for parameter in self._parameters]
         self._slots = recipe.optimizer.slots(self._values)
         self._loss = LOSSES[recipe.loss]
@@ -74,6 +80,8 @@ class Lanes:
         """One update of every lane that has not stopped."""
         total = self.losses(inputs, targets, attention).sum()
         gradients = torch.autograd.grad(total, self._parameters)
+        if self._frozen:
+            gradients = _masked(gradients, self._frozen)
         if self.recipe.clip is not None:
             gradients = clip(gradients, self.recipe.clip)
         kept = [value.clone() for value in self._values] if self.stopped.any() else None
@@ -108,8 +116,9 @@ class Lanes:
 
     def kept(self, rule: int) -> dict[str, Tensor]:
         """The weights that a rule of the recipe has kept, by parameter."""
-        names = [name for name, _ in self.stack.named_parameters()]
-        return dict(zip(names, self._kept[rule], strict=True))
+        kept = iter(self._kept[rule])
+        named = self.stack.named_parameters()
+        return {name: next(kept) if p.requires_grad else p.detach() for name, p in named}
 
     def state(self) -> dict[str, Tensor]:
         """Everything needed to go on from here, by name: the tensors themselves, not copies."""
@@ -131,6 +140,32 @@ class Lanes:
         """Go on from a state."""
         for name, tensor in self.state().items():
             tensor.copy_(torch.from_numpy(arrays[name]))
+
+
+def _moving(stack: Stack, frozen: Frozen) -> dict[int, Tensor]:
+    """By place among those that train, the lanes in which a parameter moves, if not in all.
+
+    What is frozen in every lane is taken out of training altogether.
+    """
+    found: dict[int, Tensor] = {}
+    place = 0
+    for name, parameter in stack.named_parameters():
+        still = frozen.get(name)
+        parameter.requires_grad_(still is None or not bool(still.all()))
+        if still is not None and still.any() and parameter.requires_grad:
+            found[place] = ~still.to(parameter.device)
+        place += parameter.requires_grad
+    if unknown := sorted(set(frozen) - {name for name, _ in stack.named_parameters()}):
+        raise UnknownName("parameter", unknown[0], [n for n, _ in stack.named_parameters()])
+    if not place:
+        raise BadValue("frozen parameters", "all of them", "at least one that can be trained")
+    return found
+
+
+def _masked(gradients: Sequence[Tensor], moving: Mapping[int, Tensor]) -> tuple[Tensor, ...]:
+    return tuple(
+        g * along(moving[i], g).to(g.dtype) if i in moving else g for i, g in enumerate(gradients)
+    )
 
 
 def along(mask: Tensor, like: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from recombine.models.stack import Stack
 from recombine.tasks.task import Task
 from recombine.training.evaluation import Evaluation
 from recombine.training.feed import Feed
-from recombine.training.lanes import Lanes
+from recombine.training.lanes import Frozen, Lanes
 from recombine.training.recipe import Recipe
 
 Measure = Callable[[Stack], Mapping[str, np.ndarray]]
@@ -30,11 +30,18 @@ def train(
     seeds: Sequence[int],
     probes: Sequence[tuple[Sequence[int], Measure]] = (),
     context: Context | None = None,
+    stack: Stack | None = None,
+    frozen: Frozen | None = None,
 ) -> tuple[Lanes, dict[str, dict[int, np.ndarray]]]:
-    """Train all seeds at once; the trained lanes, and each measurement by name and step."""
+    """Train all seeds at once; the trained lanes, and each measurement by name and step.
+
+    A `stack` that is given is trained on, one lane a seed, instead of one drawn anew; parameters
+    that are `frozen` keep their bits.
+    """
     context = context or Context()
-    stack = model.stack(seeds, task.input_shape, len(task.outputs), task.classes)
-    lanes = Lanes(stack.to(context.device), recipe)
+    if stack is None:
+        stack = model.stack(seeds, task.input_shape, len(task.outputs), task.classes)
+    lanes = Lanes(stack.to(context.device), recipe, frozen)
     if recipe.guidance is not None:
         recipe.guidance.check(stack, task)
     feed = Feed(task, recipe, seeds, context.device)
