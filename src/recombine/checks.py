@@ -136,33 +136,35 @@ def check_resampling_changes_one_factor_only(task: Task) -> None:
 
 
 def _stack(model: Model, seeds: Sequence[int]) -> Any:
-    return model.stack(seeds, (3,), 2, 2)
+    # As it is measured: in training, a network may remember batches, or drop units at random.
+    return model.stack(seeds, model.tried_on, 2, 2).eval()
 
 
-def _inputs(lanes: int) -> torch.Tensor:
-    drawn = stream(0, "check").standard_normal((lanes, 7, 3)).astype(np.float32)
+def _inputs(lanes: int, model: Model) -> torch.Tensor:
+    shape = (lanes, 7, *model.tried_on)
+    drawn = stream(0, "check").standard_normal(shape).astype(np.float32)
     return torch.from_numpy(drawn)
 
 
 def check_outputs_do_not_depend_on_the_stack(model: Model) -> None:
     """A seed gives the same bits alone and beside others."""
-    together = _stack(model, range(5))(_inputs(5))
+    together = _stack(model, range(5))(_inputs(5, model))
     for lane in range(5):
-        alone = _stack(model, [lane])(_inputs(5)[lane : lane + 1])
+        alone = _stack(model, [lane])(_inputs(5, model)[lane : lane + 1])
         assert torch.equal(alone[0], together[lane]), f"seed {lane} differs alone"
 
 
 def check_lanes_do_not_mix(model: Model) -> None:
     """The gradient of one lane's output is zero in every other lane's parameters."""
     stack = _stack(model, range(3))
-    gradients = torch.autograd.grad(stack(_inputs(3))[1].sum(), list(stack.parameters()))
+    gradients = torch.autograd.grad(stack(_inputs(3, model))[1].sum(), list(stack.parameters()))
     for gradient in gradients:
         assert not gradient[[0, 2]].any(), "a lane leaks into another"
 
 
 def check_probabilities_are_a_distribution(model: Model) -> None:
     """Each output is read as numbers from 0 to 1 that sum to 1."""
-    p = model.probabilities(_stack(model, range(3))(_inputs(3)))
+    p = model.probabilities(_stack(model, range(3))(_inputs(3, model)))
     assert p.shape == (3, 7, 2, 2), f"probabilities are {tuple(p.shape)}"
     assert bool((p >= 0).all()) and torch.allclose(p.sum(-1), torch.ones(3, 7, 2)), (
         "no distribution"
@@ -177,11 +179,11 @@ def check_sites_can_be_read_and_replaced(model: Model) -> None:
         seen.append(site)
         return value
 
-    plain = stack(_inputs(2))
-    assert torch.equal(stack(_inputs(2), read), plain), "reading changed the output"
+    plain = stack(_inputs(2, model))
+    assert torch.equal(stack(_inputs(2, model), read), plain), "reading changed the output"
     assert tuple(seen) == stack.sites, f"sites are {stack.sites}, but {seen} were passed"
     for site in stack.sites:
-        other = stack(_inputs(2), lambda s, v, site=site: v + 1 if s == site else v)
+        other = stack(_inputs(2, model), lambda s, v, site=site: v + 1 if s == site else v)
         assert not torch.equal(other, plain), f"replacing {site} changed nothing"
 
 

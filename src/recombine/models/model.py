@@ -19,6 +19,8 @@ class Model(Spec, ABC):
     """A blueprint: plain values that say how a network is built and how its outputs are read."""
 
     kind: ClassVar[str] = "models"
+    tried_on: ClassVar[tuple[int, ...]] = (3,)
+    """The shape of the inputs that the conformance checks try it on."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:

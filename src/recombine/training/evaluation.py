@@ -13,7 +13,6 @@ from recombine.models.model import Model
 from recombine.seeds import stream
 from recombine.tasks.task import Task
 from recombine.training.lanes import Lanes
-from recombine.training.losses import LOSSES
 from recombine.training.recipe import Recipe
 
 EVALUATION_SEED = 0
@@ -29,6 +28,7 @@ class Evaluation:
     model: Model
     recipe: Recipe
     sets: Mapping[str, tuple[Shaped[Tensor, "1 n *shape"], Int[Tensor, "1 n output"]]]
+    class_values: tuple[float, ...] | None = None
 
     @staticmethod
     def of(task: Task, model: Model, recipe: Recipe, device: str) -> Evaluation:
@@ -39,12 +39,13 @@ class Evaluation:
             examples = task.sample(split, recipe.evaluation_examples, rng)
             inputs = torch.from_numpy(examples.inputs).unsqueeze(0).to(device)
             sets[split] = inputs, torch.from_numpy(examples.targets).unsqueeze(0).to(device)
-        return Evaluation(model, recipe, sets)
+        return Evaluation(model, recipe, sets, task.class_values)
 
     @torch.no_grad()
     def measure(self, lanes: Lanes) -> dict[str, Float[Tensor, " seed"]]:
         """`accuracy/<split>` (all outputs right) and `loss/<split>` of each lane."""
         measures = {}
+        lanes.stack.eval()
         for split, (inputs, targets) in self.sets.items():
             accuracy, loss = self._measure(lanes, inputs, targets)
             measures[f"accuracy/{split}"] = accuracy
@@ -59,7 +60,14 @@ class Evaluation:
         for start in range(0, n, chunk):
             x, y = inputs[:, start : start + chunk], targets[:, start : start + chunk]
             raw = lanes.stack(x)
-            guess = self.model.probabilities(raw).argmax(-1)
+            guess = self._guess(raw)
             right += (guess == y).all(-1).sum(1)
-            loss += LOSSES[self.recipe.loss](raw, y).double() * x.shape[1]
+            loss += lanes.loss(raw, y).double() * x.shape[1]
         return right / n, loss / n
+
+    def _guess(self, raw: Tensor) -> Tensor:
+        """The likeliest class, or, where a single unit gives a number, the one that is nearest."""
+        if self.class_values is None or raw.shape[-1] > 1:
+            return self.model.probabilities(raw).argmax(-1)
+        numbers = torch.tensor(self.class_values, dtype=raw.dtype, device=raw.device)
+        return (raw - numbers).abs().argmin(-1)

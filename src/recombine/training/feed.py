@@ -6,6 +6,7 @@ depends on the seed and the step alone: not on the other lanes, not on where tra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,6 +21,10 @@ from recombine.training.recipe import Recipe
 BLOCK = 256
 """Steps (or epochs) whose randomness is drawn at once. It is part of what a seed means."""
 
+MOST = 2**26
+"""Numbers of a fixed training set that are rendered once and kept; of a larger one, each batch is
+rendered when it is due."""
+
 Batch = tuple[Shaped[Tensor, "seed batch *shape"], Int[Tensor, "seed batch output"]]
 
 
@@ -30,17 +35,22 @@ class Feed:
         self._task, self._recipe, self._seeds, self._device = task, recipe, seeds, device
         self._block = -1
         if recipe.examples is not None:
-            z, noise = self._draw("data", 0, recipe.examples)
-            inputs, targets = self._render(z, noise)
-            self._inputs, self._targets = inputs, targets
+            self._fixed = self._draw("data", 0, recipe.examples)
+            numbers = len(seeds) * recipe.examples * math.prod(task.input_shape)
+            self._rendered = self._render(*self._fixed) if numbers <= MOST else None
 
     def batch(self, step: int) -> Batch:
         """What each lane trains on at this step (the first is 0)."""
         if self._recipe.sampling == "fresh":
             return self._fresh(step)
-        rows = torch.from_numpy(self._rows(step)).to(self._device)
+        rows = self._rows(step)
+        if self._rendered is None:
+            each = np.arange(len(self._seeds))[:, None]
+            return self._render(self._fixed[0][each, rows], self._fixed[1][each, rows])
+        chosen = torch.from_numpy(rows).to(self._device)
         lanes = torch.arange(len(self._seeds), device=self._device).unsqueeze(1)
-        return self._inputs[lanes, rows], self._targets[lanes, rows]
+        inputs, targets = self._rendered
+        return inputs[lanes, chosen], targets[lanes, chosen]
 
     def _fresh(self, step: int) -> Batch:
         block, offset = divmod(step, BLOCK)

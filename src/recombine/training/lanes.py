@@ -17,19 +17,23 @@ from torch import Tensor
 
 from recombine.cell import Arrays
 from recombine.models.stack import Stack
-from recombine.training.losses import LOSSES
+from recombine.training.losses import loss_of
 from recombine.training.recipe import Recipe
 
 
 class Lanes:
     """Everything about a stack in training that changes from step to step."""
 
-    def __init__(self, stack: Stack, recipe: Recipe) -> None:
+    def __init__(
+        self, stack: Stack, recipe: Recipe, class_values: Sequence[float] | None = None
+    ) -> None:
         self.stack, self.recipe = stack, recipe
         self._parameters = list(stack.parameters())
         self._values = [parameter.detach() for parameter in self._parameters]
         self._slots = recipe.optimizer.slots(self._values)
-        self._loss = LOSSES[recipe.loss]
+        self.loss = loss_of(recipe.loss, class_values)
+        # What a network remembers beside its parameters, such as the means of a batch norm.
+        self._memory = list(stack.buffers())
         device = self._parameters[0].device
         self.stopped: Bool[Tensor, " seed"] = torch.zeros(
             stack.lanes, dtype=torch.bool, device=device
@@ -45,7 +49,7 @@ class Lanes:
         targets: Int[Tensor, "seeds_or_1 batch output"],
     ) -> Float[Tensor, " seed"]:
         """The loss of each lane."""
-        return self._loss(self.stack(inputs), targets)
+        return self.loss(self.stack(inputs), targets)
 
     def update(
         self,
@@ -54,16 +58,21 @@ class Lanes:
         targets: Int[Tensor, "seed batch output"],
     ) -> None:
         """One update of every lane that has not stopped."""
+        if not self.stack.training:
+            self.stack.train()
+        kept = [v.clone() for v in self._changing()] if self.stopped.any() else None
         total = self.losses(inputs, targets).sum()
         gradients = torch.autograd.grad(total, self._parameters)
         if self.recipe.clip is not None:
             gradients = clip(gradients, self.recipe.clip)
-        kept = [value.clone() for value in self._values] if self.stopped.any() else None
         factor = self.recipe.schedule.factor(step)
         self.recipe.optimizer.update(self._values, gradients, self._slots, step=step, factor=factor)
         if kept is not None:
-            for value, before in zip(self._values, kept, strict=True):
+            for value, before in zip(self._changing(), kept, strict=True):
                 value.copy_(torch.where(along(self.stopped, value), before, value))
+
+    def _changing(self) -> list[Tensor]:
+        return [*self._values, *self._memory]
 
     def consider_stopping(self, step: int, measures: dict[str, Float[Tensor, " seed"]]) -> None:
         """Stop the lanes whose measure says so."""
@@ -83,6 +92,7 @@ class Lanes:
         state = {f"parameter.{i}": value for i, value in enumerate(self._values)}
         for slot, tensors in self._slots.items():
             state |= {f"{slot}.{i}": tensor for i, tensor in enumerate(tensors)}
+        state |= {f"memory.{i}": tensor for i, tensor in enumerate(self._memory)}
         return state | {
             "stopped": self.stopped,
             "stopped_at": self.stopped_at,

@@ -34,7 +34,7 @@ def train(
     """Train all seeds at once; the trained lanes, and each measurement by name and step."""
     context = context or Context()
     stack = model.stack(seeds, task.input_shape, len(task.outputs), task.classes)
-    lanes = Lanes(stack.to(context.device), recipe)
+    lanes = Lanes(stack.to(context.device), recipe, task.class_values)
     feed = Feed(task, recipe, seeds, context.device)
     evaluation = Evaluation.of(task, model, recipe, context.device)
     due = set(recipe.evaluation_steps)
@@ -48,6 +48,7 @@ def train(
             lanes.consider_stopping(step, measures)
         for steps, measure in probes:
             if step in steps:
+                lanes.stack.eval()
                 _note(curves, step, measure(lanes.stack))
         if step == recipe.steps:
             break

@@ -28,7 +28,10 @@ class Recipe(Spec):
     replacement; without, shuffled every epoch; or in the order they were drawn, over and over."""
     examples: int | None = None
     """Size of the fixed training set; none with fresh samples."""
-    loss: Literal["cross-entropy", "squared-sign", "categorical-hinge"] = "cross-entropy"
+    loss: Literal[
+        "cross-entropy", "squared-sign", "categorical-hinge", "logistic-sign", "squared"
+    ] = "cross-entropy"
+    """`squared`: on the numbers that the classes stand for. `…-sign`: of a single unit, ±1."""
     optimizer: SGD | Adam = SGD()
     schedule: Constant | Exponential = Constant()
     clip: float | None = None
