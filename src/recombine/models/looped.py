@@ -37,6 +37,15 @@ def norm(channels: int, name: str) -> dict[str, np.ndarray]:
     return {f"{name}_weight": np.ones(channels), f"{name}_bias": np.zeros(channels)}
 
 
+def of_lane(stacked: Tensor, lane: int) -> Tensor:
+    """What belongs to one lane, lying in memory as it would if the lane were alone.
+
+    Products of matrices round differently for data that do not begin at a multiple of 64 bytes.
+    """
+    part = stacked[lane]
+    return part if part.data_ptr() % 64 == 0 else part.clone()
+
+
 class Looped(Stack):
     """The abstract stack of looped lanes, with layers that go by the names of their parameters."""
 
@@ -61,7 +70,7 @@ class Looped(Stack):
 
     def each(self, layer: Callable[[int, Tensor], Tensor], h: Tensor) -> Tensor:
         """A layer applied lane by lane; inputs that are the same for all lanes come once."""
-        outputs = [layer(lane, h[lane if len(h) > 1 else 0]) for lane in range(self.lanes)]
+        outputs = [layer(lane, of_lane(h, lane if len(h) > 1 else 0)) for lane in range(self.lanes)]
         return outputs[0].unsqueeze(0) if len(outputs) == 1 else torch.stack(outputs)
 
     def convolved(self, name: str, h: Tensor, *, stride: int = 1, padding: int = 0) -> Tensor:
@@ -69,8 +78,8 @@ class Looped(Stack):
         weight, bias = getattr(self, f"{name}_weight"), getattr(self, f"{name}_bias", None)
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            offset = None if bias is None else bias[lane]
-            return F.conv2d(x, weight[lane], offset, stride=stride, padding=padding)
+            offset = None if bias is None else of_lane(bias, lane)
+            return F.conv2d(x, of_lane(weight, lane), offset, stride=stride, padding=padding)
 
         return self.each(layer, h)
 
@@ -79,7 +88,8 @@ class Looped(Stack):
         weight, bias = getattr(self, f"{name}_weight"), getattr(self, f"{name}_bias", None)
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            return F.linear(x, weight[lane], None if bias is None else bias[lane])
+            offset = None if bias is None else of_lane(bias, lane)
+            return F.linear(x, of_lane(weight, lane), offset)
 
         return self.each(layer, h)
 
@@ -100,7 +110,7 @@ class Looped(Stack):
         weight, bias = getattr(self, f"{name}_weight"), getattr(self, f"{name}_bias")
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            return F.layer_norm(x, x.shape[-1:], weight[lane], bias[lane])
+            return F.layer_norm(x, x.shape[-1:], of_lane(weight, lane), of_lane(bias, lane))
 
         return self.each(layer, h)
 

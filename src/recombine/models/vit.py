@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from recombine.errors import BadValue
-from recombine.models.looped import Drawn, Looped, norm, normal
+from recombine.models.looped import Drawn, Looped, norm, normal, of_lane
 from recombine.models.model import Model
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
@@ -136,18 +136,17 @@ class StackedViT(Looped):
 
     def _attended(self, i: int, h: Tensor) -> Tensor:
         """Attention with several heads."""
-        heads = self._blueprint.heads
+        heads, qkv = self._blueprint.heads, getattr(self, f"a{i}qkv_weight")
+        weight, bias = getattr(self, f"a{i}out_weight"), getattr(self, f"a{i}out_bias")
 
         def layer(lane: int, x: Tensor) -> Tensor:
             q, k, v = (
                 part.unflatten(-1, (heads, -1)).transpose(1, 2)
-                for part in F.linear(x, getattr(self, f"a{i}qkv_weight")[lane]).chunk(3, -1)
+                for part in F.linear(x, of_lane(qkv, lane)).chunk(3, -1)
             )
             weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), dim=-1)
             mixed = (self._dropped(weights, lane=lane) @ v).transpose(1, 2).flatten(2)
-            return F.linear(
-                mixed, getattr(self, f"a{i}out_weight")[lane], getattr(self, f"a{i}out_bias")[lane]
-            )
+            return F.linear(mixed, of_lane(weight, lane), of_lane(bias, lane))
 
         return self._dropped(self.each(layer, h))
 
