@@ -37,6 +37,13 @@ class Entry:
 
 BUILTIN: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
+        "addition": Entry(
+            "recombine.tasks.addition:Addition", "add the values of two items, most pairs held out"
+        ),
+        "context-dependence": Entry(
+            "recombine.tasks.context:ContextDependence",
+            "a context says which of two features gives the answer",
+        ),
         "digit-pairs": Entry(
             "recombine.tasks.digit_pairs:DigitPairs",
             "images side by side, name the first; the others may tell about it in training",
@@ -52,6 +59,20 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.lookup:LookupTables",
             "apply lookup tables one after another; pairs, tables and inputs held out",
         ),
+        "equivalence": Entry(
+            "recombine.tasks.relations:Equivalence",
+            "are two items of one class? pairs without a linking item held out",
+        ),
+        "invariance": Entry(
+            "recombine.tasks.exposure:Invariance", "the sign of one item, the other one new"
+        ),
+        "ordering": Entry(
+            "recombine.tasks.relations:Ordering", "which of two items comes first? neighbours seen"
+        ),
+        "partial-exposure": Entry(
+            "recombine.tasks.exposure:PartialExposure",
+            "the sign of one item, three of four combinations seen",
+        ),
     },
     "models": {
         "convnet": Entry(
@@ -61,14 +82,20 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.models.attentive:Attentive",
             "bidirectional LSTM encoder, LSTM decoder with attention",
         ),
+        "deep-convnet": Entry(
+            "recombine.models.deep_convnet:DeepConvNet",
+            "convolutions with batch norm, one pooling, dense layers",
+        ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
         ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
+        "resnet": Entry("recombine.models.resnet:ResNet", "residual network of basic blocks"),
         "seq2seq": Entry(
             "recombine.models.seq2seq:Seq2Seq",
             "recurrent encoder and decoder (GRU or LSTM) with attention between them",
         ),
+        "vit": Entry("recombine.models.vit:ViT", "vision transformer on patches"),
     },
     "analyses": {
         "dependence": Entry(
@@ -78,6 +105,18 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "redundancy": Entry(
             "recombine.analyses.redundancy:Redundancy",
             "information and mean slope of a score in each factor, for the first updates",
+        ),
+        "additivity": Entry(
+            "recombine.analyses.additivity:Additivity",
+            "answers by combination, and how far they add up over seen conjunctions",
+        ),
+        "alignment": Entry(
+            "recombine.analyses.alignment:Alignment",
+            "do the weights of items of one class agree, unit by unit",
+        ),
+        "salience": Entry(
+            "recombine.analyses.salience:Salience",
+            "salience of conjunctions in a layer's representation",
         ),
         "boundary": Entry(
             "recombine.analyses.boundary:Boundary",
@@ -97,6 +136,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.studies.reuse:STUDY",
             "Multi-task learning and finetuning: feature reuse (parts: penalty, diagonal, relu)",
         ),
+    },
+    "inputs": {
+        "one-hot": Entry("recombine.tasks.showing:OneHot", "items as one-hot codes, side by side"),
+        "images": Entry("recombine.tasks.pictures:Images", "items as images of a class"),
     },
     "training": {
         "recipe": Entry("recombine.training.recipe:Recipe", "how a network is trained"),

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from recombine.errors import BadValue
 from recombine.models.model import Model
-from recombine.models.stack import Stack, Tap, untouched
+from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
+from recombine.spec import later
 
-Init = Literal["glorot", "pytorch", "playground", "glorot-zero-output"]
+Init = Literal["glorot", "pytorch", "playground", "glorot-zero-output", "kaiming"]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 
 
@@ -34,24 +35,35 @@ class MLP(Model):
     """Between layers."""
     init: Init = "glorot"
     """`glorot`: uniform by fan-in and fan-out, biases 0. `pytorch`: as nn.Linear.
-    `playground`: weights U(−.5, .5), biases .1. `glorot-zero-output`: the last layer is 0."""
-    readout: Literal["softmax", "sign"] = "softmax"
-    """`softmax`: a logit a class. `sign`: one tanh unit in (−1, 1), its sign is the class."""
+    `playground`: weights U(−.5, .5), biases .1. `glorot-zero-output`: the last layer is 0.
+    `kaiming`: weights N(0, 2/fan-in), biases U(±1/√fan-in)."""
+    readout: Literal["softmax", "sign", "linear"] = "softmax"
+    """`softmax`: a logit a class. `sign`: one tanh unit in (−1, 1), its sign is the class.
+    `linear`: one unit, a number, or the log-odds of class 1 of two."""
+    scale: float = later(1.0)
+    """Multiplies all initial weights and biases: 1 and above is lazy, near 0 is rich."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:
-        return cls(), cls(widths=()), cls(activation="tanh", init="playground", readout="sign")
+        return (
+            cls(),
+            cls(widths=()),
+            cls(activation="tanh", init="playground", readout="sign"),
+            cls(init="kaiming", readout="linear", scale=0.1),
+        )
 
     def validate(self) -> None:
         if any(width < 1 for width in self.widths):
             raise BadValue("models/mlp.widths", list(self.widths), "positive whole numbers")
+        if self.scale < 0:
+            raise BadValue("models/mlp.scale", self.scale, "0 or more")
 
     def stack(
         self, seeds: Sequence[int], input_shape: tuple[int, ...], outputs: int, classes: int
     ) -> Stack:
         if self.readout == "sign" and classes != 2:
             raise BadValue("models/mlp.readout", "sign", f"softmax for {classes} classes")
-        units = 1 if self.readout == "sign" else classes
+        units = classes if self.readout == "softmax" else 1
         sizes = (math.prod(input_shape), *self.widths, outputs * units)
         drawn = [self._draw(sizes, stream(seed, "init")) for seed in seeds]
         layers = [
@@ -66,6 +78,7 @@ class MLP(Model):
         layers = []
         for fan_in, fan_out in pairwise(sizes):
             weight, bias = _INITS[self.init](rng, fan_in, fan_out)
+            weight, bias = self.scale * weight, self.scale * bias
             layers.append((weight.astype(np.float32), bias.astype(np.float32)))
         if self.init == "glorot-zero-output":
             layers[-1] = (np.zeros_like(layers[-1][0]), np.zeros_like(layers[-1][1]))
@@ -76,6 +89,8 @@ class MLP(Model):
     ) -> Float[Tensor, "*lead output class"]:
         if self.readout == "softmax":
             return raw.softmax(-1)
+        if self.readout == "linear":
+            return odds(raw)
         one = (1 + raw) / 2
         return torch.cat([1 - one, one], dim=-1)
 
@@ -96,11 +111,18 @@ def _playground(
     return rng.uniform(-0.5, 0.5, (fan_in, fan_out)), np.full(fan_out, 0.1)
 
 
+def _kaiming(rng: np.random.Generator, fan_in: int, fan_out: int) -> tuple[np.ndarray, np.ndarray]:
+    bound = 1 / math.sqrt(fan_in)
+    weight = rng.standard_normal((fan_in, fan_out)) * math.sqrt(2 / fan_in)
+    return weight, rng.uniform(-bound, bound, fan_out)
+
+
 _INITS = {
     "glorot": _glorot,
     "glorot-zero-output": _glorot,
     "pytorch": _pytorch,
     "playground": _playground,
+    "kaiming": _kaiming,
 }
 
 

@@ -1,6 +1,6 @@
 """A stack: many seeds of one network in one module, with named sites to read or replace.
 
-Every parameter of a stack has the seed as its first dimension, and one call runs all seeds:
+Every parameter and buffer of a stack has the seed as its first dimension, one call runs all seeds:
 
     inputs [seed or 1, batch, …]  →  outputs [seed, batch, output, class]
 
@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
@@ -30,6 +31,14 @@ class Tap(Protocol):
 def untouched(site: str, value: Tensor) -> Tensor:
     """The tap that changes nothing."""
     return value
+
+
+def odds(raw: Float[Tensor, "*lead output 1"]) -> Float[Tensor, "*lead output 2"]:
+    """A single unit read as the log-odds of class 1 against class 0.
+
+    A softmax over the pair (0, o): `sigmoid` rounds a lane by where it stands in the stack.
+    """
+    return torch.cat([torch.zeros_like(raw), raw], dim=-1).softmax(-1)
 
 
 class Stack(nn.Module, ABC):

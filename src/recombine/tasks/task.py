@@ -128,6 +128,14 @@ class Task(Spec, ABC):
         return self.outputs[0].classes
 
     @property
+    def class_values(self) -> tuple[float, ...] | None:
+        """The real number that each class stands for, where the task can be learned as regression.
+
+        A recipe with the loss `squared` asks the network for these numbers; none: it cannot be.
+        """
+        return None
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """How many values each factor has."""
         return tuple(len(factor.values) for factor in self.factors)

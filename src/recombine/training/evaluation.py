@@ -14,7 +14,6 @@ from recombine.models.sequence import SequenceStack
 from recombine.seeds import stream
 from recombine.tasks.task import IGNORE, Task
 from recombine.training.lanes import Lanes
-from recombine.training.losses import LOSSES
 from recombine.training.recipe import Recipe
 
 EVALUATION_SEED = 0
@@ -32,6 +31,7 @@ class Evaluation:
     model: Model
     recipe: Recipe
     sets: Mapping[str, tuple[Shaped[Tensor, "1 n *shape"], Int[Tensor, "1 n output"]]]
+    class_values: tuple[float, ...] | None = None
 
     @staticmethod
     def of(task: Task, model: Model, recipe: Recipe, device: str) -> Evaluation:
@@ -46,12 +46,13 @@ class Evaluation:
                 examples = task.sample(split, recipe.evaluation_examples, rng)
             inputs = torch.from_numpy(examples.inputs).unsqueeze(0).to(device)
             sets[split] = inputs, torch.from_numpy(examples.targets).unsqueeze(0).to(device)
-        return Evaluation(model, recipe, sets)
+        return Evaluation(model, recipe, sets, task.class_values)
 
     @torch.no_grad()
     def measure(self, lanes: Lanes) -> dict[str, Float[Tensor, " seed"]]:
         """`accuracy/<split>` (all scored outputs right) and `loss/<split>` of each lane."""
         measures = {}
+        lanes.stack.eval()
         for split, (inputs, targets) in self.sets.items():
             accuracy, loss = self._measure(lanes, inputs, targets)
             measures[f"accuracy/{split}"] = accuracy
@@ -76,7 +77,14 @@ class Evaluation:
             x, y = inputs[:, start : start + chunk], targets[:, start : start + chunk]
             told = forced and isinstance(stack, SequenceStack)
             raw = stack.forced(x, y) if told else stack(x)
-            guess = self.model.probabilities(raw).argmax(-1)
+            guess = self._guess(raw)
             right += ((guess == y) | (y == IGNORE)).all(-1).sum(1)
-            loss += LOSSES[self.recipe.loss](raw, y).double() * x.shape[1]
+            loss += lanes.loss(raw, y).double() * x.shape[1]
         return right / n, loss / n
+
+    def _guess(self, raw: Tensor) -> Tensor:
+        """The likeliest class, or, where a single unit gives a number, the one that is nearest."""
+        if self.class_values is None or raw.shape[-1] > 1:
+            return self.model.probabilities(raw).argmax(-1)
+        numbers = torch.tensor(self.class_values, dtype=raw.dtype, device=raw.device)
+        return (raw - numbers).abs().argmin(-1)

@@ -6,6 +6,7 @@ depends on the seed and the step alone: not on the other lanes, not on where tra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -21,6 +22,10 @@ from recombine.training.recipe import Recipe
 BLOCK = 256
 """Steps (or epochs) whose randomness is drawn at once. It is part of what a seed means."""
 
+MOST = 2**26
+"""Numbers of a fixed training set that are rendered once and kept; of a larger one, each batch is
+rendered when it is due."""
+
 Batch = tuple[Tensor, ...]
 """Inputs [seed, batch, …] and targets [seed, batch, output]; with guidance also where to look."""
 
@@ -32,19 +37,24 @@ class Feed:
         self._task, self._recipe, self._seeds, self._device = task, recipe, seeds, device
         self._block = -1
         if recipe.sampling != "fresh":
-            z, noise = (
+            self._fixed = (
                 self._whole() if recipe.examples is None else self._draw("data", 0, recipe.examples)
             )
-            self._examples = z.shape[1]
-            self._set = self._render(z, noise)
+            self._examples = self._fixed[0].shape[1]
+            numbers = len(seeds) * self._examples * math.prod(task.input_shape)
+            self._rendered = self._render(*self._fixed) if numbers <= MOST else None
 
     def batch(self, step: int) -> Batch:
         """What each lane trains on at this step (the first is 0)."""
         if self._recipe.sampling == "fresh":
             return self._trim(self._fresh(step))
-        rows = torch.from_numpy(self._rows(step)).to(self._device)
+        rows = self._rows(step)
+        if self._rendered is None:
+            each = np.arange(len(self._seeds))[:, None]
+            return self._trim(self._render(self._fixed[0][each, rows], self._fixed[1][each, rows]))
+        chosen = torch.from_numpy(rows).to(self._device)
         lanes = torch.arange(len(self._seeds), device=self._device).unsqueeze(1)
-        return self._trim(tuple(values[lanes, rows] for values in self._set))
+        return self._trim(tuple(values[lanes, chosen] for values in self._rendered))
 
     def _trim(self, batch: Batch) -> Batch:
         """Alone, a sequence model need not run on to the end of sentences that are not there.

@@ -21,7 +21,7 @@ from recombine.errors import BadValue, UnknownName
 from recombine.models.sequence import SequenceStack
 from recombine.models.stack import Stack, Tap, untouched
 from recombine.training.interventions import AttentionTap
-from recombine.training.losses import LOSSES
+from recombine.training.losses import loss_of
 from recombine.training.recipe import Recipe
 
 Frozen = Mapping[str, Bool[Tensor, " seed"]]
@@ -31,13 +31,22 @@ Frozen = Mapping[str, Bool[Tensor, " seed"]]
 class Lanes:
     """Everything about a stack in training that changes from step to step."""
 
-    def __init__(self, stack: Stack, recipe: Recipe, frozen: Frozen | None = None) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        recipe: Recipe,
+        frozen: Frozen | None = None,
+        *,
+        class_values: Sequence[float] | None = None,
+    ) -> None:
         self.stack, self.recipe = stack, recipe
         self._frozen = _moving(stack, frozen or {})
         self._parameters = [p for p in stack.parameters() if p.requires_grad]
         self._values = [parameter.detach() for parameter in self._parameters]
         self._slots = recipe.optimizer.slots(self._values)
-        self._loss = LOSSES[recipe.loss]
+        self.loss = loss_of(recipe.loss, class_values)
+        # What a network remembers beside its parameters, such as the means of a batch norm.
+        self._memory = list(stack.buffers())
         device = self._parameters[0].device
         self.stopped: Bool[Tensor, " seed"] = torch.zeros(
             stack.lanes, dtype=torch.bool, device=device
@@ -58,9 +67,9 @@ class Lanes:
     ) -> Float[Tensor, " seed"]:
         """The loss of each lane; with guidance, `attention` says where to look."""
         if self.recipe.guidance is None or attention is None:
-            return self._loss(self._run(inputs, targets, untouched), targets)
+            return self.loss(self._run(inputs, targets, untouched), targets)
         tap = AttentionTap()
-        answers = self._loss(self._run(inputs, targets, tap), targets)
+        answers = self.loss(self._run(inputs, targets, tap), targets)
         return answers + self.recipe.guidance.losses(tap.seen, attention)
 
     def _run(self, inputs: Tensor, targets: Tensor, tap: Tap) -> Tensor:
@@ -78,18 +87,23 @@ class Lanes:
         attention: Int[Tensor, "seed batch output"] | None = None,
     ) -> None:
         """One update of every lane that has not stopped."""
+        if not self.stack.training:
+            self.stack.train()
+        kept = [v.clone() for v in self._changing()] if self.stopped.any() else None
         total = self.losses(inputs, targets, attention).sum()
         gradients = torch.autograd.grad(total, self._parameters)
         if self._frozen:
             gradients = _masked(gradients, self._frozen)
         if self.recipe.clip is not None:
             gradients = clip(gradients, self.recipe.clip)
-        kept = [value.clone() for value in self._values] if self.stopped.any() else None
         factor = self.recipe.schedule.factor(step)
         self.recipe.optimizer.update(self._values, gradients, self._slots, step=step, factor=factor)
         if kept is not None:
-            for value, before in zip(self._values, kept, strict=True):
+            for value, before in zip(self._changing(), kept, strict=True):
                 value.copy_(torch.where(along(self.stopped, value), before, value))
+
+    def _changing(self) -> list[Tensor]:
+        return [*self._values, *self._memory]
 
     def consider_stopping(self, step: int, measures: dict[str, Float[Tensor, " seed"]]) -> None:
         """Stop the lanes whose measure says so."""
@@ -129,6 +143,7 @@ class Lanes:
             state |= {f"kept.{rule}.{i}": tensor for i, tensor in enumerate(tensors)}
             state |= {f"kept_best.{rule}": self._kept_best[rule]}
             state |= {f"kept_at.{rule}": self.kept_at[rule]}
+        state |= {f"memory.{i}": tensor for i, tensor in enumerate(self._memory)}
         return state | {
             "stopped": self.stopped,
             "stopped_at": self.stopped_at,

@@ -41,7 +41,7 @@ def train(
     context = context or Context()
     if stack is None:
         stack = model.stack(seeds, task.input_shape, len(task.outputs), task.classes)
-    lanes = Lanes(stack.to(context.device), recipe, frozen)
+    lanes = Lanes(stack.to(context.device), recipe, frozen, class_values=task.class_values)
     if recipe.guidance is not None:
         recipe.guidance.check(stack, task)
     feed = Feed(task, recipe, seeds, context.device)
@@ -58,6 +58,7 @@ def train(
             lanes.consider_keeping(step, measures)
         for steps, measure in probes:
             if step in steps:
+                lanes.stack.eval()
                 _note(curves, step, measure(lanes.stack))
         if step == recipe.steps:
             break

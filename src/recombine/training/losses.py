@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from recombine.errors import BadValue
 from recombine.tasks.task import IGNORE
 
 Raw = Float[Tensor, "seed batch output unit"]
@@ -57,10 +58,39 @@ def _scored(raw: Raw, targets: Targets) -> Float[Tensor, "seed batch output"]:
     return found.masked_fill(wanted == IGNORE, 0.0)
 
 
+def logistic_sign(raw: Raw, targets: Targets) -> PerLane:
+    """Mean of log(1 + exp(−t o)) with t = ±1 for class 1 and 0, of a single unit.
+
+    As a softmax over the pair (0, o): `softplus` rounds a lane by where it stands in the stack.
+    """
+    return cross_entropy(torch.cat([torch.zeros_like(raw), raw], dim=-1), targets)
+
+
+def squared_value(values: Sequence[float]) -> Callable[[Raw, Targets], PerLane]:
+    """Mean of (o − v)², where v is the number that the target's class stands for."""
+
+    def squared(raw: Raw, targets: Targets) -> PerLane:
+        numbers = torch.tensor(values, dtype=raw.dtype, device=raw.device)
+        return ((raw - numbers[targets].unsqueeze(-1)) ** 2).flatten(1).mean(1)
+
+    return squared
+
+
+def loss_of(name: str, class_values: Sequence[float] | None) -> Callable[[Raw, Targets], PerLane]:
+    """The loss of that name on a task whose classes stand for these numbers, if for any."""
+    if name != "squared":
+        return LOSSES[name]
+    if class_values is None:
+        legal = "another loss: the classes of this task do not stand for numbers"
+        raise BadValue("training/recipe.loss", name, legal)
+    return squared_value(class_values)
+
+
 LOSSES: Mapping[str, Callable[[Raw, Targets], PerLane]] = {
     "cross-entropy": cross_entropy,
     "squared-sign": squared_sign,
     "categorical-hinge": categorical_hinge,
     "token-cross-entropy": token_cross_entropy,
     "sequence-cross-entropy": sequence_cross_entropy,
+    "logistic-sign": logistic_sign,
 }

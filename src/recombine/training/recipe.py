@@ -19,6 +19,8 @@ Loss = Literal[
     "categorical-hinge",
     "token-cross-entropy",
     "sequence-cross-entropy",
+    "logistic-sign",
+    "squared",
 ]
 
 
@@ -41,6 +43,7 @@ class Recipe(Spec):
     examples: int | None = None
     """Size of the fixed training set; none with fresh samples and with each once."""
     loss: Loss = "cross-entropy"
+    """`squared`: on the numbers that the classes stand for. `…-sign`: of a single unit, ±1."""
     optimizer: SGD | Adam = SGD()
     schedule: Constant | Exponential = Constant()
     clip: float | None = None

@@ -1,0 +1,72 @@
+"""The leak's slopes and constants against brute-force fits at random parameters."""
+
+import numpy as np
+import pytest
+
+from recombine.errors import BadValue
+from recombine.theory.conjunctions import kernel_matrix
+from recombine.theory.kernel_fit import ridge
+from recombine.theory.leak import leak, slope, slopes
+from recombine.theory.salience import kernel_of_subsets
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("intercept", [False, True])
+def test_held_out_answers_are_a_shrunken_copy(seed: int, intercept: bool) -> None:
+    """Unequal values, sizes, trained sets and saliences, with a base and a penalty."""
+    rng = np.random.default_rng(seed)
+    n = tuple(int(k) for k in rng.integers(4, 9, 2))
+    values = rng.standard_normal(n[0]), rng.standard_normal(n[1])
+    trained = tuple(rng.permutation(k)[: int(rng.integers(1, 4))].tolist() for k in n)
+    s = rng.dirichlet(np.ones(3))
+    base, penalty = rng.random() * (seed % 2), rng.random() * (seed % 3)
+    z = np.indices(n).reshape(2, -1).T
+    train = np.isin(z[:, 0], trained[0]) | np.isin(z[:, 1], trained[1])
+    y = values[0][z[:, 0]] + values[1][z[:, 1]]
+    kappa = kernel_of_subsets(np.array([0, s[0], s[1], s[2]]), base=base)
+    kernel = kernel_matrix(kappa, z, z[train])
+    fit = ridge(kernel[train], y[train], penalty=penalty, intercept=intercept)
+    found = leak(values, trained, (s[0], s[1]), base=base, penalty=penalty, intercept=intercept)
+    m1, m2 = found.slopes
+    expected = m1 * values[0][z[:, 0]] + m2 * values[1][z[:, 1]] + found.offset
+    assert fit.predict(kernel)[~train] == pytest.approx(expected[~train], abs=1e-8)
+
+
+def test_the_constants_of_the_notes() -> None:
+    v = np.arange(9) - 4.0
+    alone = leak((v, v), ([0], [0]), (0.3, 0.3))
+    free = leak((v, v), ([0], [0]), (0.3, 0.3), intercept=True)
+    assert alone.offset == pytest.approx(-0.826, abs=5e-4)
+    assert free.offset == pytest.approx(-2.839, abs=5e-4)
+    for trained in ([4], [0, 8], [2, 6], [0, 4, 8], [2, 3, 5, 6]):
+        assert leak((v, v), (trained, trained), (0.2, 0.2)).offset == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4])
+@pytest.mark.parametrize("s", [0.0, 0.1, 0.3, 0.45, 0.5])
+def test_two_alike_factors_are_the_printed_form(p: int, s: float) -> None:
+    assert slope(p, s) == pytest.approx(p * s / (1 + (p - 2) * s))
+
+
+def test_the_slope_is_one_only_for_an_additive_code() -> None:
+    assert slope(1, 0.5) == 1
+    assert leak(([0, 1, 2], [0, 1, 5]), ([0], [1]), (0.5, 0.5)).offset == 0
+    assert slope(3, 0.49) < 1
+    assert slope(1, 0.5, penalty=0.1) < 1
+
+
+def test_factors_are_told_apart() -> None:
+    first, second = slopes((1, 3), (0.1, 0.4))
+    assert first == pytest.approx(3 * 0.1 / (0.5 + 3 * 0.1))
+    assert second == pytest.approx(0.4 / (0.5 + 0.4))
+
+
+def test_impossible_saliences_are_refused() -> None:
+    with pytest.raises(BadValue, match="at most 1"):
+        slope(1, 0.6)
+    with pytest.raises(BadValue, match="0 to 2"):
+        leak(([0, 1, 2], [0, 1, 2]), ([5], [0]), (0.3, 0.3))
+    with pytest.raises(BadValue, match="at least one"):
+        leak(([0, 1, 2], [0, 1, 2]), ([], [0]), (0.3, 0.3))
+    with pytest.raises(BadValue, match="0 or more"):
+        slope(1, 0.3, penalty=-1)
