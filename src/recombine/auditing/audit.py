@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 """Told the name of each step as it begins."""
 
 STEPS = (
-    "reading", "combinations", "conjunctions", "shortcuts", "additivity", "orders", "prediction"
+    "reading", "combinations", "conjunctions", "shortcuts", "orders", "additivity", "prediction"
 )  # fmt: skip
 
 
@@ -121,13 +121,16 @@ def audit(
     covered = coverage(laid, found)
     told("shortcuts")
     ruled = rules(read)
-    told("additivity")
-    decided = learnable(laid, found, classes=classes, rng=stream(seed, "additivity"))
     told("orders")
-    below = range(1, min(order, found.order, len(read.factors) - 1) + 1)
-    ordered = tuple(
-        order_rule(laid, found, k, classes=classes, rng=stream(seed, "order", k)) for k in below
-    )
+    ordered: list[OrderRule] = []
+    known = False
+    for k in range(1, min(order, found.order, len(read.factors) - 1) + 1):
+        rng = stream(seed, "order", k)
+        ordered.append(order_rule(laid, found, k, classes=classes, known=known, rng=rng))
+        known = ordered[-1].expressible == "possible"
+    told("additivity")
+    rng = stream(seed, "additivity")
+    decided = learnable(laid, found, classes=classes, known=known, rng=rng)
     told("prediction")
     predicted = _predicted(read, laid, ruled, seed) if predictions else None
     return Audit(
@@ -139,7 +142,7 @@ def audit(
         coverage=covered,
         rules=ruled,
         learnable=decided,
-        orders=ordered,
+        orders=tuple(ordered),
         prediction=predicted,
     )
 

@@ -7,6 +7,7 @@ mixed radix from the codes; where that would overflow, prefixes are renumbered a
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,6 +70,8 @@ def combine(table: Factored) -> Combinations:
     side = _classes if table.classes else _means
     sides = [_placed(side(frame.filter(pl.col("test") == t)), order) for t in (False, True)]
     z = table.codes[first]
+    if math.prod(table.sizes) < WIDEST:
+        return Combinations(z, table.sizes, *(Side(*side) for side in sides))
     by_code = np.lexsort(z.T[::-1])  # numbers past an overflow are not in the order of the codes
     return Combinations(
         z[by_code], table.sizes, *(Side(*(part[by_code] for part in side)) for side in sides)

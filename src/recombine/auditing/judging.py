@@ -173,7 +173,7 @@ def _shortcuts(audit: Audit) -> Iterator[Finding]:
         if len(rule.factors) == 2 and any((factor,) in single for factor in rule.factors):
             continue  # the factor by itself says it already
         who = " with ".join(f"'{names[f]}'" for f in rule.factors)
-        new = f" ({rule.unseen:,} test rows show values new to it)" if rule.unseen else ""
+        new = f"; {rule.unseen:,} test rows show values new to it" if rule.unseen else ""
         text = (
             f"{who} alone predicts the label in training ({measure} {rule.train_right:.2f}, "
             f"gain {rule.train_gain:.2f}) and not in the test ({rule.test_right:.2f}, gain "

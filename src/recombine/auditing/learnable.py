@@ -30,6 +30,7 @@ import numpy as np
 from recombine.auditing.combinations import Combinations
 from recombine.auditing.conflict import Decision, decide
 from recombine.auditing.conjunctions import Conjunctions
+from recombine.auditing.span import peel
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,32 @@ class Learnable:
 
 
 def learnable(
-    combinations: Combinations, found: Conjunctions, *, classes: bool, rng: np.random.Generator
+    combinations: Combinations,
+    found: Conjunctions,
+    *,
+    classes: bool,
+    known: bool,
+    rng: np.random.Generator,
 ) -> Learnable:
-    """Whether any kernel model at all can be right on every held-out combination."""
+    """Whether any kernel model at all can be right on every held-out combination.
+
+    `known` says that sums of some lower order can: then so can these, which include them.
+    """
     held = combinations.held_out
     asked = held.copy()
     if not found.complete:
         # A row that shares nothing of the highest order looked at shares nothing above it.
         asked &= ~found.of(found.order).any(axis=1)
     places = np.flatnonzero(asked)
+    if known:
+        core = int(peel(found.ids[places]).sum())
+        decision = Decision("possible", len(places), core, (), 0, 0, 0.0, None)
+        return Learnable(decision, tuple(places.tolist()), int(held.sum()), 0)
     decision = decide(
         found.ids[places],
         combinations.test.y[places],
         combinations.z[places],
+        found.subsets,
         classes=classes,
         weight=combinations.test.count[places],
         rng=rng,

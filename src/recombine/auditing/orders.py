@@ -24,7 +24,7 @@ from jaxtyping import Bool, Shaped
 from recombine.auditing.combinations import Combinations
 from recombine.auditing.conflict import Answer, decide
 from recombine.auditing.conjunctions import Conjunctions
-from recombine.auditing.span import EXACT, least_squares, matrices, unknown
+from recombine.auditing.span import EXACT, least_squares, matrices, outside, spanning
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class OrderRule:
     expressible: Answer
     fitted: bool
     explained: float
-    """Share of the training labels' variance that the best such f explains."""
+    """Share of the training labels' variance that such an f explains: the best one, or where there
+    are many more combinations than conjunctions, the best on a part that spans them."""
     right: int
     wrong: int
     free: int
@@ -48,16 +49,21 @@ def order_rule(
     order: int,
     *,
     classes: bool,
+    known: bool,
     rng: np.random.Generator,
 ) -> OrderRule:
-    """The three questions for one order below the number of factors."""
+    """The three questions for one order below the number of factors.
+
+    `known` says that sums of a lower order can express the labels: then so can these.
+    """
     trained, held = combinations.trained, combinations.held_out
     ids = found.up_to(order)
     train, test = matrices(ids[trained], ids[held])
     wanted, names = _outputs(combinations.train.y[trained], classes=classes)
     weight = combinations.train.count[trained]
     centre = np.average(wanted, axis=0, weights=weight)
-    v = least_squares(train, wanted - centre)
+    some, free = spanning(train, rng)
+    v = least_squares(train[some], wanted[some] - centre).v
     apart = wanted - centre - train @ v
     scale = float(np.abs(wanted - centre).max()) or 1.0
     fitted = bool(np.abs(apart).max() <= 10 * EXACT * scale)
@@ -65,20 +71,46 @@ def order_rule(
     explained = 1 - float(np.sum(weight @ apart**2)) / spread if spread > 0 else 1.0
     counts = (0, 0, int(held.sum()))
     if fitted and held.any():
-        free = unknown(train, test, rng)
-        truth = combinations.test.y[held]
-        right = _right(test @ v + centre, truth, names, scale)
-        counts = (int((right & ~free).sum()), int((~right & ~free).sum()), int(free.sum()))
-    both = trained | combinations.tested
-    y = np.where(trained, combinations.train.y, combinations.test.y)
-    rows = combinations.train.count + combinations.test.count
-    answer: Answer = "possible"
-    if not (fitted and counts[0] == held.sum()):
-        decision = decide(
-            ids[both], y[both], combinations.z[both], classes=classes, weight=rows[both], rng=rng
-        )
-        answer = decision.answer
+        loose = outside(test, free)
+        right = _right(test @ v + centre, combinations.test.y[held], names, scale)
+        counts = (int((right & ~loose).sum()), int((~right & ~loose).sum()), int(loose.sum()))
+    answer: Answer
+    if known or (fitted and counts[0] == held.sum() and not _changed(combinations)):
+        answer = "possible"
+    elif not classes and (not fitted or counts[1]):
+        answer = "impossible"
+    else:
+        answer = _expressible(combinations, found, order, classes=classes, rng=rng)
     return OrderRule(order, answer, fitted, explained, *counts)
+
+
+def _changed(combinations: Combinations) -> bool:
+    """Whether some combination has another label in the test than in training."""
+    both = combinations.trained & combinations.tested
+    return bool((combinations.train.y[both] != combinations.test.y[both]).any())
+
+
+def _expressible(
+    combinations: Combinations,
+    found: Conjunctions,
+    order: int,
+    *,
+    classes: bool,
+    rng: np.random.Generator,
+) -> Answer:
+    """Whether one sum can be right on train and test; where they contradict, on the test."""
+    both = combinations.trained | combinations.tested
+    y = np.where(combinations.tested, combinations.test.y, combinations.train.y)
+    return decide(
+        found.up_to(order)[both],
+        y[both],
+        combinations.z[both],
+        [subset for subset in found.subsets if len(subset) <= order],
+        classes=classes,
+        weight=(combinations.train.count + combinations.test.count)[both],
+        rng=rng,
+        witnesses=1,
+    ).answer
 
 
 def _outputs(

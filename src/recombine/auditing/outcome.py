@@ -13,6 +13,9 @@ from recombine.auditing.judging import example
 if TYPE_CHECKING:
     from recombine.auditing.audit import Audit
 
+MOST_CLASHES = 100
+"""Clashes written out; all are counted."""
+
 
 def summary(audit: Audit) -> str:
     """What there is, then what can be learned, in a few sentences."""
@@ -237,8 +240,9 @@ def _additive(audit: Audit) -> dict[str, Any]:
                 {**example(audit, asked.places[row]), "weight": weight}
                 for row, weight in zip(witness.rows, witness.weights, strict=True)
             ]
-            for witness in decision.witnesses
+            for witness in decision.witnesses[:MOST_CLASHES]
         ],
+        "clashes_found": len(decision.witnesses),
     }
 
 

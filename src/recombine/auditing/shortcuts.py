@@ -1,10 +1,10 @@
 """How well one factor, or a pair, predicts the label by itself, in training and in the test.
 
 The rule of some factors: predict for their joint value the label that training most often has
-there (for numbers the mean there), and for a value training lacks the most frequent label (the
-mean) of all. Its *gain* is the share of the errors of always saying that overall label which the
-rule avoids, 1 − errors / errors of the constant (for numbers, squares in place of errors): 1 is
-perfect, 0 no better than the constant, negative worse.
+there (for numbers the mean there). Its *gain* is the share of the errors of always saying the
+overall label that the rule avoids: 1 − errors / errors of the constant (for numbers, squares in
+place of errors). 1 is perfect, 0 no better than the constant, negative worse. In the test only
+rows for whose values training says something are judged; the others are counted.
 
 In training each row is predicted from the others (leave one out): else a pair with a value for
 every row would seem to know everything. A tie counts a half.
@@ -28,7 +28,7 @@ FEW = 1 << 20
 MOST_CELLS = 30_000_000
 """Joint values × classes beyond which a pair counts as saying nothing."""
 
-Judge = Callable[[Factored, np.ndarray, int], tuple[float, float, float, float]]
+Judge = Callable[[Factored, np.ndarray, int, np.ndarray], tuple[float, float, float, float]]
 """Losses of the rule in training and test, then those of the constant."""
 
 
@@ -42,8 +42,9 @@ class Rule:
     train_right: float
     test_right: float
     """Of classes, accuracy; of numbers, share of variance explained (R²)."""
+    judged: int
     unseen: int
-    """Test rows for whose values training says nothing."""
+    """Test rows for whose values training says something, and nothing; NaN where none is judged."""
 
     @property
     def breaks(self) -> bool:
@@ -90,40 +91,46 @@ def _keys(table: Factored, subset: Subset) -> tuple[Int[np.ndarray, " row"], int
 def _rule(table: Factored, subset: Subset, judge: Judge) -> Rule:
     keys, size = _keys(table, subset)
     seen = np.bincount(keys[~table.test], minlength=size) > 0
+    judged = table.test & seen[keys]
     if size * max(len(table.classes), 1) > MOST_CELLS:  # nearly a value a row: no rule at all
         keys, size = np.zeros_like(keys), 1
-    train, test, train_base, test_base = judge(table, keys, size)
+    train, test, train_base, test_base = judge(table, keys, size, judged)
     return Rule(
         subset,
         train_gain=_gain(train, train_base),
         test_gain=_gain(test, test_base),
         train_right=1 - train,
         test_right=1 - test,
-        unseen=int((~seen[keys[table.test]]).sum()),
+        judged=int(judged.sum()),
+        unseen=int(table.test.sum() - judged.sum()),
     )
 
 
 def _gain(loss: float, base: float) -> float:
-    return 1 - loss / base if base > 0 else 0.0
+    """Where the constant makes no errors there is nothing to gain: 0, or the errors made."""
+    return 1 - loss / base if base > 0 else -loss
 
 
 def _table(keys: np.ndarray, y: np.ndarray, size: int, classes: int) -> Int[np.ndarray, "v c"]:
     return np.bincount(keys * classes + y, minlength=size * classes).reshape(size, classes)
 
 
-def _classes(table: Factored, keys: np.ndarray, size: int) -> tuple[float, float, float, float]:
+def _classes(
+    table: Factored, keys: np.ndarray, size: int, judged: np.ndarray
+) -> tuple[float, float, float, float]:
     """Error rates of the rule and of the constant, in training (leave one out) and in the test."""
     train = ~table.test
     counts = _table(keys[train], table.y[train], size, len(table.classes))
     overall = counts.sum(axis=0)
     constant = int(overall.argmax())
-    test = _table(keys[table.test], table.y[table.test], size, len(table.classes))
-    says = np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), constant)
-    rows, tested = int(train.sum()), int(table.test.sum())
-    right = _left_out(counts, constant)
-    hit = test[np.arange(size), says].sum()
-    base = 1 - overall[constant] / rows, 1 - test[:, constant].sum() / tested
-    return 1 - right / rows, 1 - float(hit) / tested, float(base[0]), float(base[1])
+    test = _table(keys[judged], table.y[judged], size, len(table.classes))
+    rows, tested = int(train.sum()), int(judged.sum())
+    train_loss = 1 - _left_out(counts, constant) / rows
+    train_base = 1 - float(overall[constant]) / rows
+    if not tested:
+        return train_loss, math.nan, train_base, math.nan
+    hit = float(test[np.arange(size), counts.argmax(axis=1)].sum())
+    return train_loss, 1 - hit / tested, train_base, 1 - float(test[:, constant].sum()) / tested
 
 
 def _left_out(counts: Int[np.ndarray, "value class"], constant: int) -> float:
@@ -137,7 +144,9 @@ def _left_out(counts: Int[np.ndarray, "value class"], constant: int) -> float:
     return float(right[~alone].sum() + counts[alone, constant].sum())
 
 
-def _numbers(table: Factored, keys: np.ndarray, size: int) -> tuple[float, float, float, float]:
+def _numbers(
+    table: Factored, keys: np.ndarray, size: int, judged: np.ndarray
+) -> tuple[float, float, float, float]:
     """Squared errors in units of the variance of each side's numbers, in the same order."""
     train, y = ~table.test, table.y
     mean = float(y[train].mean())
@@ -149,7 +158,10 @@ def _numbers(table: Factored, keys: np.ndarray, size: int) -> tuple[float, float
     grown = (y[train] - means[keys[train]]) * n / np.maximum(n - 1, 1)
     apart = np.where(n > 1, grown, y[train] - mean)
     losses = []
-    for side, error in ((train, apart), (table.test, y[table.test] - means[keys[table.test]])):
+    for side, error in ((train, apart), (judged, y[judged] - means[keys[judged]])):
+        if not side.any():
+            losses.append((math.nan, math.nan))
+            continue
         spread = float(y[side].var()) or 1.0
         base = float(np.mean((y[side] - mean) ** 2))
         losses.append((float(np.mean(error**2)) / spread, base / spread))

@@ -13,14 +13,22 @@ scores. Held-out sets without structure peel away to nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import linalg, sparse  # type: ignore[import-untyped, unused-ignore]
 
 DENSE = 4_000_000
 """Entries up to which a system is solved as a full matrix."""
-STEPS = 600
-TOLERANCE = 1e-12
+STEPS = 400
+TOLERANCE = 1e-10
+"""Conjugate gradients end when the gradient has shrunk by this factor."""
+AMPLE = 20_000
+"""Rows that are taken anyway where there are more rows than needed."""
+MOVED = 1e-5
+"""A random orthogonal vector that moves a row by less than this, relative to its length, does not
+move it."""
 EXACT = 1e-7
 """A residual below this share of the size of the labels counts as none."""
 
@@ -72,22 +80,31 @@ def peel(ids: Int[np.ndarray, "row subset"]) -> Bool[np.ndarray, " row"]:
     return core
 
 
+@dataclass(frozen=True)
+class Solution:
+    """A least-squares solution of least norm."""
+
+    v: Float[np.ndarray, "column output"]
+    settled: bool
+    """Whether it was reached; if not, another v may come nearer."""
+
+
 def least_squares(
-    phi: sparse.csr_matrix, y: Float[np.ndarray, "row output"]
-) -> Float[np.ndarray, "column output"]:
+    phi: sparse.csr_matrix, y: Float[np.ndarray, "row output"], *, steps: int = STEPS
+) -> Solution:
     """The v of least norm among those that come nearest to y."""
     if phi.shape[0] * phi.shape[1] <= DENSE:
-        return np.asarray(linalg.lstsq(phi.toarray(), y, cond=1e-10)[0])
+        return Solution(np.asarray(linalg.lstsq(phi.toarray(), y, cond=1e-10)[0]), True)
     v = np.zeros((phi.shape[1], y.shape[1]))
-    across = phi.T.tocsr() if phi.nnz < 20_000_000 else phi.T
+    across = phi.T
     rest = y.astype(float).copy()
     gradient = across @ rest
     direction, size = gradient.copy(), np.sum(gradient**2, axis=0)
     enough = TOLERANCE**2 * np.maximum(size, 1e-300)
-    for _ in range(STEPS):
+    for _ in range(steps):
         moving = size > enough
         if not moving.any():
-            break
+            return Solution(v, True)
         image = phi @ direction
         length = np.where(moving, size / np.maximum(np.sum(image**2, axis=0), 1e-300), 0.0)
         v += length * direction
@@ -95,19 +112,42 @@ def least_squares(
         gradient = across @ rest
         before, size = size, np.sum(gradient**2, axis=0)
         direction = gradient + (size / np.maximum(before, 1e-300)) * direction
-    return v
+    return Solution(v, False)
 
 
-def unknown(
-    phi: sparse.csr_matrix, others: sparse.csr_matrix, rng: np.random.Generator
-) -> Bool[np.ndarray, " row"]:
-    """Which of the other rows have values that Φ v does not fix: rows outside the span of Φ's.
-
-    Let n be a random vector with Φ n = 0: a random g less its projection on the rows of Φ. Values
-    of the other rows may then be moved by n without changing Φ v. A row in the span is not moved;
-    a row outside it is, except with probability zero.
-    """
+def nowhere(phi: sparse.csr_matrix, rng: np.random.Generator) -> Float[np.ndarray, "column 2"]:
+    """Two random vectors n with Φ n = 0: random ones less their projection on the rows of Φ."""
     g = rng.normal(size=(phi.shape[1], 2))
-    free = g - least_squares(phi, phi @ g)
-    size = np.sqrt(np.asarray(others.sum(axis=1))).reshape(-1, 1)
-    return np.asarray((np.abs(others @ free) > 1e-5 * size).any(axis=1))
+    return np.asarray(g - least_squares(phi, phi @ g).v)
+
+
+def outside(
+    rows: sparse.csr_matrix, free: Float[np.ndarray, "column 2"]
+) -> Bool[np.ndarray, " row"]:
+    """Which rows lie outside the span that `free` is orthogonal to.
+
+    A row in the span gives zero with every n. A row outside it gives zero only with probability
+    zero. What such a row of other data is worth is not fixed by Φ v: moving v along n changes it.
+    """
+    size = np.sqrt(np.asarray(rows.sum(axis=1))).reshape(-1, 1)
+    return np.asarray((np.abs(rows @ free) > MOVED * size).any(axis=1))
+
+
+def spanning(
+    phi: sparse.csr_matrix, rng: np.random.Generator
+) -> tuple[Int[np.ndarray, " some"], Float[np.ndarray, "column 2"]]:
+    """Rows that span all rows, and two random vectors orthogonal to them.
+
+    Far more rows than columns are mostly repetition. A random part is taken; rows outside its span
+    are found by random orthogonal vectors and some are added, until none are left.
+    """
+    n, columns = phi.shape
+    if n * columns <= DENSE or n <= 4 * columns:
+        return np.arange(n), nowhere(phi, rng)
+    some = rng.choice(n, size=min(n, max(3 * columns, AMPLE)), replace=False)
+    while True:
+        free = nowhere(phi[some], rng)
+        missed = np.flatnonzero(outside(phi, free))
+        if not len(missed):
+            return np.sort(some), free
+        some = np.union1d(some, rng.permutation(missed)[:columns])
