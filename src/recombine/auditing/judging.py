@@ -1,0 +1,265 @@
+"""From what was measured to what stands out: each finding with its weight and what to do about it.
+
+Thresholds stand here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from recombine.auditing.finding import ORDER, Finding, Weight
+
+if TYPE_CHECKING:
+    from recombine.auditing.audit import Audit
+
+NEARLY_ONE_LABEL = 0.9
+SHIFTED = 0.2
+"""Half the sum of differences of shares; for numbers, a difference of means in spreads."""
+LITTLE = 0.01
+"""Share of the variance of numbers that may stay unexplained without being called unlearnable."""
+MOSTLY_WRONG = 0.05
+"""Share of held-out combinations no kernel gets right beyond which it is more than a note."""
+MOST_ROWS = 12
+
+
+def findings(audit: Audit) -> tuple[Finding, ...]:
+    """What stands out, the gravest first."""
+    found = [
+        *_leaks(audit),
+        *_contradictions(audit),
+        *_unlearnable(audit),
+        *_misled(audit),
+        *_shortcuts(audit),
+        *_unseen(audit),
+        *_labels(audit),
+        *_columns(audit),
+    ]
+    return tuple(sorted(found, key=lambda each: ORDER[each.weight]))
+
+
+def example(audit: Audit, place: int, *, test: bool = True) -> dict[str, Any]:
+    """A combination as a row of the table that shows it."""
+    side = audit.combinations.test if test else audit.combinations.train
+    table = audit.table
+    return {
+        "row": int(side.row[place]),
+        "factors": table.shown(audit.combinations.z[place]),
+        "label": table.said(side.y[place]),
+    }
+
+
+def _several(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _leaks(audit: Audit) -> Iterator[Finding]:
+    leak = audit.leakage
+    if not leak.leaked:
+        return
+    share = leak.leaked_rows / leak.test_rows
+    everything = leak.leaked == leak.test_combinations
+    text = (
+        f"{_several(leak.leaked, 'tested combination')} of {leak.test_combinations:,} "
+        f"({share:.1%} of the test rows) also {'occurs' if leak.leaked == 1 else 'occur'} in "
+        f"training, {leak.leaked_same:,} with the same label"
+        + (f" and {leak.leaked_other:,} with another." if leak.leaked_other else ".")
+    )
+    if everything:
+        text += " No combination is held out: this test does not measure composition at all."
+    advice = (
+        "Hold out whole combinations: move these rows to one side, or report them apart from the "
+        "held-out ones. If each row shows its combination anew (another picture, another "
+        "sentence), the rows are an in-distribution test."
+    )
+    rows = tuple(example(audit, place) for place in leak.leaked_places[:MOST_ROWS])
+    yield Finding("leak", "problem", text, advice, rows)
+
+
+def _contradictions(audit: Audit) -> Iterator[Finding]:
+    leak, numbers = audit.leakage, not audit.table.classes
+    odd = leak.ambiguous_train + leak.ambiguous_test
+    if not odd and not leak.leaked_other:
+        return
+    if numbers:
+        if odd:
+            text = (
+                f"The label is not a function of the factors: equal combinations differ by "
+                f"{leak.noise:.3g} (root mean square about their mean). Means are used below."
+            )
+            yield Finding("contradiction", "note", text, "Noise, or a factor that is not listed.")
+        return
+    best = 1 - leak.ambiguous_test / leak.test_rows
+    text = (
+        f"The label is not a function of the factors: {leak.ambiguous_train:,} training and "
+        f"{leak.ambiguous_test:,} test rows have another label than most rows of their "
+        f"combination, and {_several(leak.leaked_other, 'combination')} changed its label from "
+        f"training to test. Nothing that sees the factors alone can exceed {best:.1%} on the test."
+    )
+    advice = "Look for wrong labels, or for a factor that decides and is not listed."
+    rows = tuple(
+        example(audit, place, test=bool(audit.combinations.tested[place]))
+        for place in leak.contradicting_places[:MOST_ROWS]
+    )
+    yield Finding(
+        "contradiction", "problem" if leak.leaked_other else "caution", text, advice, rows
+    )
+
+
+def _unlearnable(audit: Audit) -> Iterator[Finding]:
+    asked = audit.learnable
+    decision = asked.decision
+    if decision.answer != "impossible":
+        return
+    rows = tuple(
+        {**example(audit, place), "clash": number}
+        for number, witness in enumerate(asked.witnesses(), start=1)
+        for place in witness
+    )[: 4 * MOST_ROWS]
+    weight: Weight = "problem"
+    if audit.table.classes:
+        text = (
+            f"At least {decision.wrong_at_least:,} of the {asked.held_out:,} held-out combinations "
+            "must come out wrong in any kernel model, whatever its features: their labels are no "
+            "sum of values of the conjunctions that training shows. Of each clash below, one row "
+            f"at least is wrong. (At most {decision.wrong_at_most:,} need be.)"
+        )
+    else:
+        weight = "problem" if decision.unexplained > LITTLE else "note"
+        text = (
+            f"No kernel model, whatever its features, can explain more than "
+            f"{1 - decision.unexplained:.1%} of the variance of the label on the held-out "
+            "combinations: it is not additive in the conjunctions that training shows."
+        )
+        if audit.leakage.noise:
+            text += f" (Part of it may be noise, of about {audit.leakage.noise:.3g}.)"
+    advice = (
+        "Only a model that changes its features in training can get these rows right. To make "
+        "them learnable, train on combinations that share more with them (coverage below says "
+        "which pairs are new), or accept the rows as a test of what kernels cannot do."
+    )
+    yield Finding("unlearnable", weight, text, advice, rows)
+
+
+def _misled(audit: Audit) -> Iterator[Finding]:
+    prediction = audit.prediction
+    if prediction is None or not audit.table.classes:
+        return
+    never = prediction.never_right
+    if not never.any():
+        return
+    share = float(never.mean())
+    text = (
+        f"{_several(int(never.sum()), 'held-out combination')} of {prediction.held:,} "
+        f"({share:.1%}) {'is' if never.sum() == 1 else 'are'} answered wrong by every kernel "
+        "tried, from additive codes to lookup tables and for ReLU networks of 1 to 4 layers."
+    )
+    advice = (
+        "What training shows points the other way there. A network that stays near its "
+        "initialisation will fail on these rows; add training combinations that tell the rule "
+        "from the one it would follow (the contributions below say which conjunctions mislead)."
+    )
+    places = [p for p, lost in zip(prediction.places, never, strict=True) if lost]
+    rows = tuple(example(audit, place) for place in places[:MOST_ROWS])
+    yield Finding("misled", "caution" if share > MOSTLY_WRONG else "note", text, advice, rows)
+
+
+def _shortcuts(audit: Audit) -> Iterator[Finding]:
+    names = audit.table.factors
+    measure = "accuracy" if audit.table.classes else "R²"
+    broken = [rule for rule in audit.rules if rule.breaks]
+    single = {rule.factors for rule in broken if len(rule.factors) == 1}
+    for rule in broken:
+        if len(rule.factors) == 2 and any((factor,) in single for factor in rule.factors):
+            continue  # the factor by itself says it already
+        who = " with ".join(f"'{names[f]}'" for f in rule.factors)
+        new = f"; {rule.unseen:,} test rows show values new to it" if rule.unseen else ""
+        text = (
+            f"{who} alone predicts the label in training ({measure} {rule.train_right:.2f}, "
+            f"gain {rule.train_gain:.2f}) and not in the test ({rule.test_right:.2f}, gain "
+            f"{rule.test_gain:.2f}){new}: a model may learn it instead of the rule."
+        )
+        advice = (
+            "Balance training so that it no longer predicts, or drop it; if the break is the "
+            "point of the test, report accuracy where the shortcut is wrong apart."
+        )
+        yield Finding("shortcut", "problem", text, advice)
+    for rule in (rule for rule in audit.rules if rule.suffices and len(rule.factors) == 1):
+        text = (
+            f"'{names[rule.factors[0]]}' alone gives the label in training and test: nothing "
+            "needs to be composed, though other factors may distract."
+        )
+        advice = "As a test of composition, choose a label that depends on several factors."
+        yield Finding("single-factor", "note", text, advice)
+
+
+def _unseen(audit: Audit) -> Iterator[Finding]:
+    for factor in audit.balance.factors:
+        if factor.new_rows:
+            listing = ", ".join(f"'{value}'" for value in factor.new[:5])
+            text = (
+                f"Factor '{factor.name}' has values in {_several(factor.new_rows, 'test row')} "
+                f"that training never shows ({listing}{' …' if len(factor.new) > 5 else ''})."
+            )
+            advice = (
+                "Nothing about such a value can be learned: show each value in training at least "
+                "once, or leave these rows out of a test of composition."
+            )
+            yield Finding("unseen", "problem", text, advice)
+    if audit.balance.untrained:
+        listing = ", ".join(f"'{name}'" for name in audit.balance.untrained[:5])
+        many = _several(len(audit.balance.untrained), "class", "classes")
+        text = f"Training lacks {many} of the test: {listing}."
+        yield Finding("unseen", "problem", text, "No model answers with a class it never met.")
+
+
+def _labels(audit: Audit) -> Iterator[Finding]:
+    balance = audit.balance
+    if balance.top >= NEARLY_ONE_LABEL:
+        name = max(balance.labels, key=lambda each: each[1])[0]
+        text = f"{balance.top:.1%} of the training rows have the label '{name}'."
+        advice = "Accuracy says little here: report the rarer classes by themselves, or balance."
+        yield Finding("imbalance", "caution" if balance.top < 1 else "problem", text, advice)
+    if balance.shift >= SHIFTED:
+        if balance.labels:
+            text = (
+                f"Labels are spread differently over training and test: {balance.shift:.0%} of the "
+                "test rows would have to change theirs to match."
+            )
+        else:
+            text = (
+                f"The mean label is {balance.mean[0]:.3g} in training and {balance.mean[1]:.3g} in "
+                f"the test, {balance.shift:.1f} standard deviations apart."
+            )
+        advice = "A drop in accuracy may come from this alone; compare with a constant guess."
+        yield Finding("shift", "caution", text, advice)
+
+
+def _columns(audit: Audit) -> Iterator[Finding]:
+    table = audit.table
+    for factor in audit.balance.factors:
+        if factor.constant:
+            text = f"Factor '{factor.name}' has one value only and tells nothing apart."
+            yield Finding("constant", "note", text, "Leave it out.")
+        if factor.names_rows:
+            text = f"Factor '{factor.name}' has {factor.values:,} values, none of them frequent."
+            advice = "It looks like a name or a measurement: leave it out, or sort it into bins."
+            yield Finding("identifier", "caution", text, advice)
+        if factor.lookalikes:
+            pairs = "; ".join(f"'{a}' and '{b}'" for a, b in factor.lookalikes)
+            text = f"Factor '{factor.name}' has values that differ only in case or blanks: {pairs}."
+            yield Finding("lookalike", "caution", text, "Write them in one way.")
+    if table.missing:
+        by_column = ", ".join(f"'{name}' {count:,}" for name, count in table.missing.items())
+        done = "a missing factor counts as a value" if table.kept_missing else "left out"
+        text = f"Rows with a missing cell, by column: {by_column}; {done}."
+        advice = "Fill them in, or use --missing keep to count a missing factor as a value."
+        yield Finding("missing", "caution", text, advice)
+    repeated = audit.leakage.repeated_train + audit.leakage.repeated_test
+    if repeated:
+        text = (
+            f"{audit.leakage.repeated_train:,} training and {audit.leakage.repeated_test:,} test "
+            "rows repeat the combination and label of an earlier row."
+        )
+        advice = "Expected where each row shows its combination anew; else drop them."
+        yield Finding("duplicates", "note", text, advice)
