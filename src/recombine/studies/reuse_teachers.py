@@ -64,6 +64,9 @@ class ReluReuse(Cell):
     """How many units of the main teacher have a counterpart, the first ones; none: all of them."""
 
     methods: tuple[str, ...] = later(METHODS)
+    main_rate: float | None = later(None)
+    """Rate of all training after pretraining; a net that diverges begins again with a tenth of it.
+    A target of magnitude m is learned from scratch m times as fast: rate / m makes up for that."""
 
     def validate(self) -> None:
         if not self.methods or set(self.methods) - set(METHODS):
@@ -72,6 +75,8 @@ class ReluReuse(Cell):
             raise BadValue("cells/reuse-relu.shared", self.shared, "from 0 to main_units")
         if self.magnitude == 0 or not np.isfinite(self.magnitude):
             raise BadValue("cells/reuse-relu.magnitude", self.magnitude, "a number that is not 0")
+        if self.rate <= 0 or (self.main_rate or 1.0) <= 0:
+            raise BadValue("cells/reuse-relu.rate", self.rate, "positive rates")
         if not 1 <= self.main_units <= self.units or self.inputs < self.units + self.main_units:
             raise BadValue("cells/reuse-relu.main_units", self.main_units, "units that fit inputs")
         if not -1 <= self.correlation <= 1:
@@ -154,7 +159,8 @@ class _Stack:
             if method.partition("/")[0] not in cell.methods:
                 continue
             tasks = [main, aux] if method == "mtl" else [main]
-            course = Course(cell.steps, cell.rate, cell.tolerance, readout_only)
+            rate = cell.main_rate or cell.rate
+            course = Course(cell.steps, rate, cell.tolerance, readout_only)
             stage = f"{method} {n}"
             net, loss = fit(net, tasks, course, context=self.context, stage=stage)
             found |= {f"test/{method}": self._test(net), f"loss/{method}": loss.double().numpy()}
