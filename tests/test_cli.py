@@ -15,7 +15,7 @@ import pytest
 from recombine import catalog
 from shell import CELLS, PATIENCE, TINY, Launch, Said, call, ended, records, reproduce, wanted
 
-VERBS = ("list", "show", "reproduce", "status", "report", "runs", "check", "bench")
+VERBS = ("list", "show", "reproduce", "status", "report", "runs", "data", "check", "bench")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def refused(said: Said) -> str:
 
 
 WRONG: dict[str, tuple[list[str], list[str]]] = {
-    "command": (["reprodce"], ["'reproduce'", "legal: bench, check, list, report"]),
+    "command": (["reprodce"], ["'reproduce'", "legal: bench, check, data, list, report"]),
     "option": (["reproduce", "--sed", "3"], ["--sed", "--help"]),
     "study": (["reproduce", "gradent"], ["perhaps you meant 'gradient'", "legal: "]),
     "second study": (["reproduce", "gradient", "x"], ["'x'", "legal: ", "gradient"]),
@@ -134,6 +134,8 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
     "obsolete device": (["reproduce", "gradient", "--device", "mkldnn"], ["--device = 'mkldnn'"]),
     "action": (["runs", "exprt"], ["perhaps you meant 'export'", "export, import, verify"]),
     "no action": (["runs"], ["ACTION"]),
+    "data set": (["data", "get", "mnst"], ["perhaps you meant 'mnist'", "cifar10, fashion-mnist"]),
+    "action on data": (["data", "fetch"], ["legal: get, list, verify"]),
     "study to export": (
         ["runs", "export", "a.jsonl", "--study", "gradent"],
         ["perhaps you meant 'gradient'"],
@@ -222,14 +224,18 @@ def test_no_words_print_the_help() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [*([verb] for verb in VERBS), *(["runs", each] for each in ("export", "import", "verify"))],
+    [
+        *([verb] for verb in VERBS),
+        *(["runs", each] for each in ("export", "import", "verify")),
+        *(["data", each] for each in ("list", "get", "verify")),
+    ],
     ids=" ".join,
 )
 def test_every_verb_has_help(words: list[str]) -> None:
     said = call(*words, "--help")
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith(f"usage: recombine {' '.join(words)} ")
-    assert "--json" in said.out or words == ["runs"]
+    assert "--json" in said.out or words in (["runs"], ["data"])
 
 
 LIGHT = """

@@ -20,7 +20,8 @@ def test_unknown_name_without_a_near_one_only_lists() -> None:
 @pytest.mark.parametrize(
     ("name", "code"),
     [("RecombineError", 1), ("UsageError", 2), ("UnknownName", 2), ("BadValue", 2),
-     ("StoreError", 1), ("DamagedRun", 1), ("StoreFull", 1), ("Interrupted", 130)],
+     ("NoData", 2), ("NoSource", 1), ("StoreError", 1), ("DamagedRun", 1), ("StoreFull", 1),
+     ("Interrupted", 130)],
 )  # fmt: skip
 def test_the_tree_in_the_docstring_is_the_tree(name: str, code: int) -> None:
     assert getattr(errors, name).exit_code == code

