@@ -134,7 +134,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
-            "Multi-task learning and finetuning: feature reuse (parts: penalty, diagonal, relu)",
+            "Multi-task learning, finetuning, feature reuse (penalty, diagonal, relu, regimes)",
         ),
     },
     "inputs": {

@@ -27,6 +27,15 @@ from recombine.studies.reuse_penalty import (
     with_decay,
     without_decay,
 )
+from recombine.studies.reuse_regimes import (
+    FACTORS,
+    RegimesPart,
+    comparable_strength,
+    grid,
+    large_is_lazy,
+    partly_shared,
+    small_costs,
+)
 from recombine.studies.reuse_relu import (
     ReluPart,
     correlated,
@@ -37,6 +46,7 @@ from recombine.studies.reuse_relu import (
 )
 from recombine.studies.reuse_sparse import DescentReuse, ExactReuse
 from recombine.studies.reuse_teachers import ReluReuse
+from recombine.studies.study import Part
 
 SMALL = {"dimension": 30, "active": 4, "main_active": 4, "overlap": 2, "aux_samples": 20}
 CELLS: dict[str, Cell] = {
@@ -86,6 +96,12 @@ def test_relu_teachers_have_the_correlation_they_say() -> None:
         assert main @ main.T == pytest.approx(np.eye(6), abs=1e-12)
 
 
+def test_relu_teachers_share_as_many_units_as_they_say() -> None:
+    (aux, _), (main, _) = ReluReuse(shared=5).teachers(0)
+    assert aux @ main.T == pytest.approx(np.diag([1, 1, 1, 1, 1, 0]), abs=1e-12)
+    assert main @ main.T == pytest.approx(np.eye(6), abs=1e-12)
+
+
 def test_descent_ends_where_the_exact_solution_is() -> None:
     fields = {**SMALL, "samples": (3, 6), "gamma": 0.1}
     trained = DescentReuse(**fields, steps=4_000, rate=0.05).run([0], Context())[0].arrays
@@ -110,6 +126,9 @@ def test_the_exact_form_predicts_and_the_printed_does_not() -> None:
         (ReluReuse, {"main_units": 7}),
         (ReluReuse, {"correlation": 2.0}),
         (ReluReuse, {"samples": (0,)}),
+        (ReluReuse, {"shared": 7}),
+        (ReluReuse, {"methods": ("guessing",)}),
+        (ReluReuse, {"magnitude": 0.0}),
         (PenaltyForms, {"samples": 0}),
     ],
 )
@@ -249,8 +268,42 @@ def test_u4_and_u5() -> None:
     assert one_unit(relu(same=one, one=six), LEVEL).outcome == "contradicted"
 
 
-@pytest.mark.parametrize("part", [PenaltyPart(), DiagonalPart(), ReluPart()])
-def test_tables_and_figures_of_a_short_run(part: PenaltyPart | DiagonalPart | ReluPart) -> None:
+def test_v1_to_v3_ask_who_wins_and_what_rescaling_does() -> None:
+    # factors are 1, .01, .1, 10, 100
+    six, one = (
+        seeds((64,), mtl=-2.0, ptft=levels)
+        for levels in ((-2.0, -0.5, -0.5, -4.0, -4.0), (-4.0, -3.0, -3.0, -4.0, -4.0))
+    )
+    assert FACTORS[2:4] == (0.1, 10.0)
+    good = relu(five=seeds((64,), mtl=-2.0, ptft=(-1.0,)), six=six, one=one)
+    bad = relu(five=seeds((64,), mtl=-1.0, ptft=(-2.0,)), six=one, one=six)
+    for judge in (partly_shared, large_is_lazy):
+        assert judge(good, LEVEL).outcome == "reproduced"
+        assert judge(bad, LEVEL).outcome == "contradicted"
+    assert small_costs(good, LEVEL).outcome == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("strong", "weak", "outcome"),
+    [
+        (-4.0, -2.0, "reproduced"),
+        (-4.0, -3.0, "contradicted"),
+        (-1.0, -2.0, "contradicted"),
+        (-4.0, -2.3, "inconclusive"),
+    ],
+)
+def test_v4_asks_for_a_gain_only_at_equal_strength(
+    strong: float, weak: float, outcome: str
+) -> None:
+    cells = {
+        grid(0.9, 1.0): seeds((256,), stl=-2.0, ptft=(strong,)),
+        grid(0.9, 0.1): seeds((256,), stl=-2.0, ptft=(weak,)),
+    }
+    assert comparable_strength(relu(**cells), LEVEL).outcome == outcome
+
+
+@pytest.mark.parametrize("part", [PenaltyPart(), DiagonalPart(), ReluPart(), RegimesPart()])
+def test_tables_and_figures_of_a_short_run(part: Part) -> None:
     study = catalog.find("studies", "reuse")
     cells = {}
     for name, need in part.cells(scale="quick", profile="as-run", seeds=3).items():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from recombine.cell import Context
+from recombine.cell import Arrays, Context
+from recombine.errors import Interrupted
 from recombine.training.two_layer import Blocks, Course, TwoLayer, answers, fit
 
 RNG = np.random.default_rng(0)
@@ -75,3 +76,56 @@ def test_a_seed_has_the_same_bits_in_any_company(lanes: list[int]) -> None:
     together = trained([0, 1])
     for place, lane in enumerate(lanes):
         assert torch.equal(trained(lanes)[place], together[lane])
+
+
+class _Shelf:
+    """A checkpoint in memory."""
+
+    def __init__(self) -> None:
+        self.held: Arrays | None = None
+
+    def load(self) -> Arrays | None:
+        return self.held
+
+    def save(self, arrays: Arrays) -> None:
+        self.held = {name: value.copy() for name, value in arrays.items()}
+
+
+@pytest.mark.parametrize("kill", [100, 300, 500, 800])
+def test_a_killed_run_goes_on_with_the_same_bits(kill: int) -> None:
+    # two seeds of 400 updates each; the kill strikes in the first, between them, or in the second
+    shelf, course = _Shelf(), Course(400, 0.02)
+    tasks = [Blocks.of(X, Y, batch=4)]
+
+    def strike(done: int, total: int) -> None:
+        assert total == 800
+        if done == kill:
+            raise Interrupted("asked to stop")
+
+    with pytest.raises(Interrupted):
+        fit(start(1), tasks, course, context=Context(progress=strike, checkpoint=shelf), stage="a")
+    whole = fit(start(1), tasks, course, context=Context(), stage="a")
+    seen: list[int] = []
+    context = Context(progress=lambda done, _: seen.append(done), checkpoint=shelf)
+    again = fit(start(1), tasks, course, context=context, stage="a")
+    assert all(done > kill for done in seen)
+    for value, expected in zip(again[0].tensors(), whole[0].tensors(), strict=True):
+        assert torch.equal(value, expected)
+    assert torch.equal(again[1], whole[1])
+
+
+def test_a_net_that_diverges_begins_again_with_a_smaller_rate() -> None:
+    blocks = [Blocks.of(X, Y, batch=10)]
+    wild, loss = fit(start(1), blocks, Course(1100, 2.0), context=Context(), stage="a")
+    first = fit(start(1), blocks, Course(0, 2.0), context=Context(), stage="a")[1]
+    assert all(bool(v.isfinite().all()) for v in wild.tensors()) and bool((loss < first).all())
+
+
+def test_probing_is_descent_on_the_readout_alone() -> None:
+    net, rate = start(1), 0.02
+    end = run(net, [Blocks.of(X, Y, batch=10)], Course(7, rate, readout_only=True))
+    hidden, a = (X @ net.first).relu(), net.readouts[0].clone()
+    for _ in range(7):
+        residual = (hidden @ a[..., None])[..., 0] - Y
+        a = a - rate * (hidden * residual[..., None]).mean(1)
+    assert torch.allclose(end.readouts[0], a, atol=1e-12)

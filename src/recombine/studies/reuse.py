@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from recombine.studies.reuse_diagonal import DiagonalPart
 from recombine.studies.reuse_penalty import PenaltyPart
+from recombine.studies.reuse_regimes import RegimesPart
 from recombine.studies.reuse_relu import ReluPart
 from recombine.studies.study import published
 
-STUDY = published("reuse", PenaltyPart(), DiagonalPart(), ReluPart())
+STUDY = published("reuse", PenaltyPart(), DiagonalPart(), ReluPart(), RegimesPart())

@@ -12,8 +12,21 @@ from recombine.stats import Interval, Verdict
 from recombine.studies.figure import Colour, Line
 from recombine.studies.results import Seeds
 
-NAMES = {"stl": "single task", "mtl": "multi-task", "ptft": "finetuning", "lp": "linear probing"}
-COLOURS: dict[str, Colour] = {"stl": "muted", "mtl": "second", "ptft": "first", "lp": "fourth"}
+NAMES = {
+    "stl": "single task",
+    "mtl": "multi-task",
+    "ptft": "finetuning",
+    "lp": "linear probing",
+    "ntk": "tangent kernel",
+    "ntk-pretrained": "tangent kernel, pretrained",
+}
+COLOURS: dict[str, Colour] = {
+    "stl": "muted",
+    "mtl": "second",
+    "ptft": "first",
+    "lp": "fourth",
+    "ntk": "third",
+}
 SMALLEST = 1e-30
 """Below this a loss is rounding; its logarithm must not rule a mean."""
 
@@ -49,7 +62,7 @@ def geometric(values: np.ndarray) -> Interval:
 
 
 def curve(
-    sizes: Sequence[int],
+    sizes: Sequence[float],
     values: np.ndarray,
     *,
     label: str,

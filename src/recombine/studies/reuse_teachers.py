@@ -4,6 +4,9 @@ The auxiliary teacher has `units` hidden units: rows W_j of a random rotation, r
 Unit j of the main teacher is ρW_j + √(1−ρ²)W_{units+j}: at ρ = 1 the same unit, at 0 an unrelated
 one. The student has one hidden layer. Inputs are standard normal, so its test loss is an exact sum
 over pairs of units (`theory/relu_unit.py`); it is given in units of the variance of the target.
+
+Two baselines need no training: regression with the tangent kernel of the net as it starts, fresh or
+with the pretrained first layer (`theory/relu_tangent.py`).
 """
 
 from __future__ import annotations
@@ -19,9 +22,12 @@ from torch import Tensor
 from recombine.cell import Cell, Context, Outcome
 from recombine.errors import BadValue
 from recombine.seeds import stream
+from recombine.spec import later
+from recombine.theory.relu_tangent import GatedSum, tangent_regression
 from recombine.theory.relu_unit import relu_distance, relu_overlap
 from recombine.training.two_layer import Blocks, Course, TwoLayer, answers, fit
 
+METHODS = ("stl", "lp", "mtl", "ptft", "ntk")
 Teacher = tuple[np.ndarray, np.ndarray]
 """Hidden weights [unit, d] and readout [unit]."""
 
@@ -54,8 +60,23 @@ class ReluReuse(Cell):
     steps: int = 3_000
     """The most updates of each training after pretraining."""
     tolerance: float = 1e-8
+    shared: int | None = later(None)
+    """How many units of the main teacher have a counterpart, the first ones; none: all of them."""
+
+    methods: tuple[str, ...] = later(METHODS)
+    main_rate: float | None = later(None)
+    """Rate of all training after pretraining; a net that diverges begins again with a tenth of it.
+    A target of magnitude m is learned from scratch m times as fast: rate / m makes up for that."""
 
     def validate(self) -> None:
+        if not self.methods or set(self.methods) - set(METHODS):
+            raise BadValue("cells/reuse-relu.methods", list(self.methods), f"some of {METHODS}")
+        if self.shared is not None and not 0 <= self.shared <= self.main_units:
+            raise BadValue("cells/reuse-relu.shared", self.shared, "from 0 to main_units")
+        if self.magnitude == 0 or not np.isfinite(self.magnitude):
+            raise BadValue("cells/reuse-relu.magnitude", self.magnitude, "a number that is not 0")
+        if self.rate <= 0 or (self.main_rate or 1.0) <= 0:
+            raise BadValue("cells/reuse-relu.rate", self.rate, "positive rates")
         if not 1 <= self.main_units <= self.units or self.inputs < self.units + self.main_units:
             raise BadValue("cells/reuse-relu.main_units", self.main_units, "units that fit inputs")
         if not -1 <= self.correlation <= 1:
@@ -73,7 +94,9 @@ class ReluReuse(Cell):
         rotation, upper = np.linalg.qr(rng.standard_normal((self.inputs, self.inputs)))
         rotation = (rotation * np.sign(np.diag(upper))).T
         signs = rng.choice([-1.0, 1.0], self.units)
-        k, rho = self.main_units, self.correlation
+        k = self.main_units
+        alike = np.arange(k) < (k if self.shared is None else self.shared)
+        rho = np.where(alike, self.correlation, 0.0)[:, None]
         turned = rho * rotation[:k] + np.sqrt(1 - rho**2) * rotation[self.units : self.units + k]
         aux = rotation[: self.units], signs / np.sqrt(self.units)
         return aux, (turned, self.magnitude * signs[:k] / np.sqrt(k))
@@ -114,7 +137,7 @@ class _Stack:
         )
         by_size = [self._at(n, aux, pretrained) for n in cell.samples]
         found = {name: np.stack([part[name] for part in by_size], -1) for name in by_size[0]}
-        for kind in ("test", "loss"):
+        for kind in ("test", "loss") if "ptft" in cell.methods else ():
             tuned = [found.pop(f"{kind}/ptft/{i}") for i in range(len(cell.rescalings))]
             found[f"{kind}/ptft"] = np.stack(tuned, 1)
         return found
@@ -133,12 +156,29 @@ class _Stack:
             starts[f"ptft/{i}"] = TwoLayer(pretrained.first * c, (readout,)), False
         found: dict[str, np.ndarray] = {}
         for method, (net, readout_only) in starts.items():
+            if method.partition("/")[0] not in cell.methods:
+                continue
             tasks = [main, aux] if method == "mtl" else [main]
-            course = Course(cell.steps, cell.rate, cell.tolerance, readout_only)
+            rate = cell.main_rate or cell.rate
+            course = Course(cell.steps, rate, cell.tolerance, readout_only)
             stage = f"{method} {n}"
             net, loss = fit(net, tasks, course, context=self.context, stage=stage)
             found |= {f"test/{method}": self._test(net), f"loss/{method}": loss.double().numpy()}
+        lazy = {"ntk": "stl", "ntk-pretrained": "lp"} if "ntk" in cell.methods else {}
+        for name, start in lazy.items():
+            found[f"test/{name}"] = self._lazy(starts[start][0], n)
         return found
+
+    def _lazy(self, net: TwoLayer, n: int) -> np.ndarray:
+        """The exact test loss of regression with the tangent kernel of a net as it starts."""
+        first, readout, x, y = (
+            v.double().numpy() for v in (net.first, net.readouts[0], *self.main)
+        )
+        losses = []
+        for i, (teacher, variance) in enumerate(zip(self.teachers, self.variances, strict=True)):
+            fitted = tangent_regression(first[i].T, readout[i], x[i, :n], y[i, :n])
+            losses.append(fitted.distance(GatedSum.of_net(*teacher)) / variance)
+        return np.array(losses)
 
     def _test(self, net: TwoLayer) -> np.ndarray:
         """The exact test loss of the first task, over the variance of its target."""

@@ -1,9 +1,13 @@
-"""Gradient descent on stacked two-layer ReLU nets for regression, its gradient written out.
+"""Gradient descent on two-layer ReLU nets for regression, its gradient written out.
 
 A stack is `first` [seed, d, hidden] and one `readouts` [seed, hidden] a task: f_t(x) =
 relu(x W)·a_t. The loss is Σ_t mean (f_t − y_t)²/2 over a batch. Batches are fixed blocks of the
-examples, taken in turn; a seed's products are its own, so no seed feels its neighbours. (Products
-with a vector are not: BLAS rounds them differently in a batch of one. So vectors are doubled.)
+examples, taken in turn. Seeds are trained one after another: a wide net fills the core alone, one
+that is done costs nothing more, and no seed can feel its neighbours.
+
+A unit that is on is linear. So one product, G = Σ_i r_i x_i 1[w·x_i > 0] with r the residuals,
+gives both gradients: a G for the first layer and w·G for the readout. That, and writing the gates
+as the sign of what they let through, makes an update four times as fast as the obvious way.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from recombine.errors import Interrupted
 
 LOOK_EVERY = 100
 """Updates between two looks at the loss."""
+DIVERGED = 10.0
+"""A net whose loss exceeds its first by this factor begins again with a tenth of the rate."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,11 @@ class TwoLayer:
     def copy(self) -> TwoLayer:
         """The same weights in tensors of their own."""
         return TwoLayer(self.first.clone(), tuple(a.clone() for a in self.readouts))
+
+    def only(self, seed: int) -> TwoLayer:
+        """A stack of one seed, in the same memory."""
+        at = slice(seed, seed + 1)
+        return TwoLayer(self.first[at], tuple(a[at] for a in self.readouts))
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,11 @@ class Blocks:
             for value in (inputs, targets)
         )
         return cls(x, y)
+
+    def only(self, seed: int) -> Blocks:
+        """The examples of one seed."""
+        at = slice(seed, seed + 1)
+        return Blocks(tuple(x[at] for x in self.inputs), tuple(y[at] for y in self.targets))
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         """The block whose turn it is."""
@@ -79,39 +95,59 @@ def fit(
     net: TwoLayer, tasks: Sequence[Blocks], course: Course, *, context: Context, stage: str
 ) -> tuple[TwoLayer, Float[Tensor, " seed"]]:
     """A trained copy of the net, and the loss of each seed."""
-    net = net.copy()
-    going = torch.ones_like(net.first[:, 0, 0])
-    state = {"going": going} | {f"weight.{i}": v for i, v in enumerate(net.tensors())}
-    at, saved = _resume(state, context, stage), time.monotonic()
+    start, net = net, net.copy()
+    seeds = len(net.first)
+    rates = torch.full((seeds,), course.rate, dtype=torch.float64)
+    state = {"rates": rates} | {f"weight.{i}": v for i, v in enumerate(net.tensors())}
+    clock = _Clock(context, state, stage, seeds * course.steps)
+    done = clock.resume()
+    for seed in range(seeds):
+        if done < (seed + 1) * course.steps:
+            at = max(0, done - seed * course.steps)
+            given = [task.only(seed) for task in tasks]
+            _train(net.only(seed), start.only(seed), given, course, rates[seed], at, clock, seed)
+    losses = [_loss(net.only(s), [task.only(s) for task in tasks]) for s in range(seeds)]
+    return net, torch.cat([*losses, net.first[:0, 0, 0]])
+
+
+def _train(
+    net: TwoLayer,
+    start: TwoLayer,
+    tasks: Sequence[Blocks],
+    course: Course,
+    rate: Tensor,
+    at: int,
+    clock: _Clock,
+    seed: int,
+) -> None:
+    """Train one seed from update `at` on; it begins again with a tenth of the rate if it must."""
+    most = DIVERGED * float(_loss(start, tasks)) + 1e-6
+    probe = _Probe(net, tasks) if course.readout_only else None
     while True:
-        loss = _loss(net, tasks)
-        going[loss < course.tolerance] = 0.0
-        if at >= course.steps or not going.any():
-            return net, loss
+        loss = float(_loss(net, tasks))
+        if not loss <= most:
+            rate /= 10
+            for value, first in zip(net.tensors(), start.tensors(), strict=True):
+                value.copy_(first)
+        if at >= course.steps or loss < course.tolerance:
+            return
         for step in range(at, min(at + LOOK_EVERY, course.steps)):
-            _update(net, tasks, step, course.rate * going, readout_only=course.readout_only)
+            if probe is None:
+                _update(net, tasks, step, float(rate))
+            else:
+                probe.update(step, float(rate))
         at = min(at + LOOK_EVERY, course.steps)
-        try:
-            context.progress(at, course.steps)
-        except Interrupted:
-            _save(state, at, context, stage)
-            raise
-        if time.monotonic() - saved > context.checkpoint_every:
-            _save(state, at, context, stage)
-            saved = time.monotonic()
+        clock.tick(seed * course.steps + at)
 
 
 def answers(net: TwoLayer, task: int, inputs: Float[Tensor, "seed batch d"]) -> Tensor:
     """f_t of every seed on its own inputs."""
     hidden = torch.bmm(inputs, net.first).relu_()
-    return _read(hidden, net.readouts[task])
+    pairs = zip(hidden, net.readouts[task], strict=True)
+    return torch.stack([*(torch.mv(h, a) for h, a in pairs)])
 
 
-def _read(hidden: Tensor, readout: Tensor) -> Float[Tensor, "seed batch"]:
-    return torch.bmm(hidden, readout[..., None].expand(-1, -1, 2))[..., 0]
-
-
-def _loss(net: TwoLayer, tasks: Sequence[Blocks]) -> Tensor:
+def _loss(net: TwoLayer, tasks: Sequence[Blocks]) -> Float[Tensor, " seed"]:
     """Half the mean square over all examples, summed over tasks."""
     total = torch.zeros_like(net.first[:, 0, 0])
     for t, task in enumerate(tasks):
@@ -121,37 +157,68 @@ def _loss(net: TwoLayer, tasks: Sequence[Blocks]) -> Tensor:
     return total
 
 
-def _update(
-    net: TwoLayer, tasks: Sequence[Blocks], step: int, pace: Tensor, *, readout_only: bool
-) -> None:
-    by_first, by_readout = torch.zeros_like(net.first), []
-    for a, task in zip(net.readouts, tasks, strict=True):
-        x, y = task.at(step)
-        hidden = torch.bmm(x, net.first).relu_()
-        residual = (_read(hidden, a) - y) * (pace / max(y.shape[1], 1))[:, None]
-        by_readout.append(torch.bmm(residual[:, None].expand(-1, 2, -1), hidden)[:, 0])
-        if not readout_only:
-            back = (residual[..., None] * a[:, None]).mul_(hidden > 0)
-            by_first.baddbmm_(x.transpose(1, 2), back)
-    for a, move in zip(net.readouts, by_readout, strict=True):
-        a.sub_(move)
-    if not readout_only:
-        net.first.sub_(by_first)
+def _update(net: TwoLayer, tasks: Sequence[Blocks], step: int, rate: float) -> None:
+    """One update of one seed."""
+    w, by_first, by_readout = net.first[0], torch.zeros_like(net.first[0]), []
+    for readout, task in zip(net.readouts, tasks, strict=True):
+        (x,), (y,) = task.at(step)
+        hidden = torch.mm(x, w).relu_()
+        residual = (torch.mv(hidden, readout[0]) - y).mul_(rate / max(len(y), 1))
+        g = torch.mm(x.T * residual, hidden.sign_())
+        by_first.addcmul_(g, readout[0])
+        by_readout.append((w * g).sum(0))
+    for readout, move in zip(net.readouts, by_readout, strict=True):
+        readout[0].sub_(move)
+    w.sub_(by_first)
 
 
-def _save(state: dict[str, Tensor], at: int, context: Context, stage: str) -> None:
-    if context.checkpoint is None:
-        return
-    arrays = {name: value.cpu().numpy() for name, value in state.items()}
-    mark = np.frombuffer(stage.encode(), dtype=np.uint8).copy()
-    context.checkpoint.save({**arrays, "at": np.asarray(at), "stage": mark})
+class _Probe:
+    """Updates of the readouts of one seed alone: the hidden layer is computed once."""
+
+    def __init__(self, net: TwoLayer, tasks: Sequence[Blocks]) -> None:
+        self._readouts = [readout[0] for readout in net.readouts]
+        self._tasks = [
+            [(torch.mm(x[0], net.first[0]).relu_(), y[0]) for x, y in pairs]
+            for pairs in (zip(t.inputs, t.targets, strict=True) for t in tasks)
+        ]
+
+    def update(self, step: int, rate: float) -> None:
+        for readout, task in zip(self._readouts, self._tasks, strict=True):
+            hidden, y = task[step % len(task)]
+            residual = (torch.mv(hidden, readout) - y).mul_(rate / max(len(y), 1))
+            readout.sub_(torch.mv(hidden.T, residual))
 
 
-def _resume(state: dict[str, Tensor], context: Context, stage: str) -> int:
-    """The update to go on from, with its state put in place: 0 if none was left by this stage."""
-    found = context.checkpoint.load() if context.checkpoint else None
-    if found is None or found["stage"].tobytes() != stage.encode():
-        return 0
-    for name, value in state.items():
-        value.copy_(torch.from_numpy(np.array(found[name])))
-    return int(found["at"])
+class _Clock:
+    """Tells how far training is, and leaves its state now and then."""
+
+    def __init__(self, context: Context, state: dict[str, Tensor], stage: str, total: int) -> None:
+        self._context, self._state, self._total = context, state, total
+        self._stage = np.frombuffer(stage.encode(), dtype=np.uint8).copy()
+        self._saved = time.monotonic()
+
+    def tick(self, done: int) -> None:
+        """So many updates of all seeds are made; raises if the user wants to stop."""
+        try:
+            self._context.progress(done, self._total)
+        except Interrupted:
+            self._save(done)
+            raise
+        if time.monotonic() - self._saved > self._context.checkpoint_every:
+            self._save(done)
+
+    def resume(self) -> int:
+        """The update to go on from, state put in place: 0 if this stage left none."""
+        found = self._context.checkpoint.load() if self._context.checkpoint else None
+        if found is None or not np.array_equal(found["stage"], self._stage):
+            return 0
+        for name, value in self._state.items():
+            value.copy_(torch.from_numpy(np.array(found[name])))
+        return int(found["at"])
+
+    def _save(self, done: int) -> None:
+        self._saved = time.monotonic()
+        if self._context.checkpoint is not None:
+            arrays = {name: value.cpu().numpy() for name, value in self._state.items()}
+            mark = {"at": np.asarray(done), "stage": self._stage}
+            self._context.checkpoint.save({**arrays, **mark})
