@@ -41,10 +41,16 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.corners:Corners",
             "two bits as two coordinates, one of the four combinations held out",
         ),
+        "spans": Entry(
+            "recombine.tasks.spans:Spans", "after α and any k symbols comes ω: long-range rules"
+        ),
     },
     "models": {
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
+        ),
+        "language-model": Entry(
+            "recombine.models.language_model:LanguageModel", "LSTM or GRU language model"
         ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
     },
@@ -88,6 +94,13 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.training.normalised:Normalised", "normalised descent: the long-time limit"
         ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
+        "reading": Entry(
+            "recombine.training.language:Reading", "how a language model is trained"
+        ),
+        "decomposition": Entry(
+            "recombine.analyses.decomposition_variant:Variant",
+            "variants of contextual decomposition",
+        ),
     },
     "cells": {
         "gated-limit": Entry(
@@ -98,6 +111,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gated-table": Entry(
             "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"
+        ),
+        "spans": Entry(
+            "recombine.studies.spans_cells:SpansRun", "a language model and its decomposition"
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(
