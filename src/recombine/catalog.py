@@ -73,6 +73,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.exposure:PartialExposure",
             "the sign of one item, three of four combinations seen",
         ),
+        "spans": Entry(
+            "recombine.tasks.spans:Spans", "after α and any k symbols comes ω: long-range rules"
+        ),
     },
     "models": {
         "convnet": Entry(
@@ -88,6 +91,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
+        ),
+        "language-model": Entry(
+            "recombine.models.language_model:LanguageModel", "LSTM or GRU language model"
         ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
         "resnet": Entry("recombine.models.resnet:ResNet", "residual network of basic blocks"),
@@ -161,6 +167,13 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "what changes in an answer to SCAN when one verb is moved",
         ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
+        "reading": Entry(
+            "recombine.training.language:Reading", "how a language model is trained"
+        ),
+        "decomposition": Entry(
+            "recombine.analyses.decomposition_variant:Variant",
+            "variants of contextual decomposition",
+        ),
     },
     "cells": {
         "gated-limit": Entry(
@@ -175,6 +188,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "translation": Entry(
             "recombine.training.translation:Translation",
             "train the attentive network on sentences, and keep its answers",
+        ),
+        "spans": Entry(
+            "recombine.studies.spans_cells:SpansRun", "a language model and its decomposition"
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(
