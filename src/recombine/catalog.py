@@ -41,12 +41,20 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.corners:Corners",
             "two bits as two coordinates, one of the four combinations held out",
         ),
+        "lookup-tables": Entry(
+            "recombine.tasks.lookup:LookupTables",
+            "apply lookup tables one after another; pairs, tables and inputs held out",
+        ),
     },
     "models": {
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
         ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
+        "seq2seq": Entry(
+            "recombine.models.seq2seq:Seq2Seq",
+            "recurrent encoder and decoder (GRU or LSTM) with attention between them",
+        ),
     },
     "analyses": {
         "dependence": Entry(
@@ -82,6 +90,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "adam": Entry("recombine.training.optimizers:Adam", "Adam"),
         "constant": Entry("recombine.training.schedules:Constant", "constant learning rate"),
         "exponential": Entry("recombine.training.schedules:Exponential", "decaying rate"),
+        "guidance": Entry(
+            "recombine.training.interventions:Guidance", "attentive guidance: where to look"
+        ),
+        "keep": Entry("recombine.training.stopping:Keep", "keep the best weights on the way"),
         "stop": Entry("recombine.training.stopping:Stop", "early stopping, lane by lane"),
         "descent": Entry("recombine.training.normalised:Descent", "plain descent on margins"),
         "normalised": Entry(

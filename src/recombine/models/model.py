@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -13,12 +13,16 @@ from torch import Tensor
 from recombine.models.stack import Stack
 from recombine.spec import Spec
 
+Reads = Literal["vectors", "sequences"]
+
 
 @dataclass(frozen=True)
 class Model(Spec, ABC):
     """A blueprint: plain values that say how a network is built and how its outputs are read."""
 
     kind: ClassVar[str] = "models"
+    reads: ClassVar[Reads] = "vectors"
+    """What inputs are: any array, or one-hot rows of words [time, word]."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:

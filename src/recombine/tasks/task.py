@@ -10,6 +10,7 @@ intervention on a model means here.
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ from recombine.tasks.splits import product
 
 EVERYTHING = "all"
 """The split every task has without naming it: the full product of its factors."""
+IGNORE = -1
+"""A target that is not scored: what stands after the end of a sequence."""
+LISTED = 10**6
+"""A full product of more combinations than this is drawn from without being listed."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class Task(Spec, ABC):
     """A task whose compositional structure is known."""
 
     kind: ClassVar[str] = "tasks"
+    weighted: ClassVar[bool] = False
+    """A split may hold a combination more than once, and is drawn from accordingly."""
 
     @classmethod
     def variants(cls) -> tuple[Task, ...]:
@@ -97,7 +104,7 @@ class Task(Spec, ABC):
 
     @abstractmethod
     def targets(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "n output"]:
-        """The right answers, from the combinations."""
+        """The right answers, from the combinations; IGNORE where nothing is scored."""
 
     @abstractmethod
     def oracle(self, inputs: Shaped[np.ndarray, n * shape]) -> Int[np.ndarray, "n output"]:
@@ -125,6 +132,10 @@ class Task(Spec, ABC):
         self, split: str, n: int, rng: np.random.Generator
     ) -> tuple[Int[np.ndarray, "n factor"], Shaped[np.ndarray, "n factor *each"]]:
         """Combinations drawn uniformly from a split, and noise for them: examples not rendered."""
+        if split == EVERYTHING and (count := math.prod(self.sizes)) > LISTED:
+            at = rng.integers(count, size=n)
+            z = np.stack(np.unravel_index(at, self.sizes), axis=1)
+            return z, self.draw_noise(n, rng, split=split)
         combinations = self.combinations(split)
         z = combinations.take(rng.integers(len(combinations), size=n), axis=0)
         return z, self.draw_noise(n, rng, split=split)
@@ -155,9 +166,9 @@ class Task(Spec, ABC):
 @functools.lru_cache(maxsize=256)
 def _combinations(task: Task, split: str) -> Int[np.ndarray, "n factor"]:
     """Worked out once a task and split: every lane asks for it in every block."""
-    splits = {**task.splits(), EVERYTHING: product(task.sizes)}
-    if split not in splits:
-        raise UnknownName("split", split, splits, where=f"tasks/{task.name}")
-    found = splits[split]
+    splits = task.splits()
+    if split not in splits and split != EVERYTHING:
+        raise UnknownName("split", split, {*splits, EVERYTHING}, where=f"tasks/{task.name}")
+    found = splits[split] if split in splits else product(task.sizes)
     found.setflags(write=False)
     return found

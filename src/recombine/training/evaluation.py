@@ -10,8 +10,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from recombine.models.model import Model
+from recombine.models.sequence import SequenceStack
 from recombine.seeds import stream
-from recombine.tasks.task import Task
+from recombine.tasks.task import IGNORE, Task
 from recombine.training.lanes import Lanes
 from recombine.training.losses import LOSSES
 from recombine.training.recipe import Recipe
@@ -20,6 +21,8 @@ EVALUATION_SEED = 0
 """One evaluation set for all lanes: comparisons between seeds are paired by item."""
 WIDEST = 2**20
 """Lanes × examples in one pass; more are taken in turns, to bound memory."""
+SENTENCES = 1024
+"""Sentences in one pass of a sequence model, whatever the number of lanes."""
 
 
 @dataclass(frozen=True)
@@ -32,34 +35,48 @@ class Evaluation:
 
     @staticmethod
     def of(task: Task, model: Model, recipe: Recipe, device: str) -> Evaluation:
-        """Fresh examples of every split from the evaluation's own stream."""
+        """Examples of every split, fresh from the evaluation's own stream or all there are."""
         sets = {}
         for split in task.splits():
             rng = stream(EVALUATION_SEED, "evaluation", split)
-            examples = task.sample(split, recipe.evaluation_examples, rng)
+            if recipe.evaluate_whole:
+                z = task.combinations(split)
+                examples = task.show(z, task.draw_noise(len(z), rng, split=split))
+            else:
+                examples = task.sample(split, recipe.evaluation_examples, rng)
             inputs = torch.from_numpy(examples.inputs).unsqueeze(0).to(device)
             sets[split] = inputs, torch.from_numpy(examples.targets).unsqueeze(0).to(device)
         return Evaluation(model, recipe, sets)
 
     @torch.no_grad()
     def measure(self, lanes: Lanes) -> dict[str, Float[Tensor, " seed"]]:
-        """`accuracy/<split>` (all outputs right) and `loss/<split>` of each lane."""
+        """`accuracy/<split>` (all scored outputs right) and `loss/<split>` of each lane."""
         measures = {}
         for split, (inputs, targets) in self.sets.items():
             accuracy, loss = self._measure(lanes, inputs, targets)
             measures[f"accuracy/{split}"] = accuracy
             measures[f"loss/{split}"] = loss
+            if self.recipe.evaluate_forced:
+                accuracy, loss = self._measure(lanes, inputs, targets, forced=True)
+                measures[f"forced-accuracy/{split}"] = accuracy
+                measures[f"forced-loss/{split}"] = loss
         return measures
 
-    def _measure(self, lanes: Lanes, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        chunk = max(1, WIDEST // lanes.stack.lanes)
+    def _measure(
+        self, lanes: Lanes, inputs: Tensor, targets: Tensor, *, forced: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        stack = lanes.stack
+        chunk = max(1, WIDEST // stack.lanes)
+        if isinstance(stack, SequenceStack):
+            chunk = SENTENCES
         n = inputs.shape[1]
         right = torch.zeros(lanes.stack.lanes, dtype=torch.float64, device=inputs.device)
         loss = torch.zeros_like(right)
         for start in range(0, n, chunk):
             x, y = inputs[:, start : start + chunk], targets[:, start : start + chunk]
-            raw = lanes.stack(x)
+            told = forced and isinstance(stack, SequenceStack)
+            raw = stack.forced(x, y) if told else stack(x)
             guess = self.model.probabilities(raw).argmax(-1)
-            right += (guess == y).all(-1).sum(1)
+            right += ((guess == y) | (y == IGNORE)).all(-1).sum(1)
             loss += LOSSES[self.recipe.loss](raw, y).double() * x.shape[1]
         return right / n, loss / n

@@ -16,7 +16,9 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from recombine.cell import Arrays
-from recombine.models.stack import Stack
+from recombine.models.sequence import SequenceStack
+from recombine.models.stack import Stack, Tap, untouched
+from recombine.training.interventions import AttentionTap
 from recombine.training.losses import LOSSES
 from recombine.training.recipe import Recipe
 
@@ -38,23 +40,39 @@ class Lanes:
         # As exact as the measures: a plateau rounded to fewer bits would look like an improvement.
         self._best = torch.full((stack.lanes,), torch.inf, dtype=torch.float64, device=device)
         self._waited = torch.zeros(stack.lanes, device=device)
+        self._kept = [[value.clone() for value in self._values] for _ in recipe.keep]
+        self._kept_best = [torch.full_like(self._best, torch.inf) for _ in recipe.keep]
+        self.kept_at = [torch.full_like(self.stopped_at, -1) for _ in recipe.keep]
 
     def losses(
         self,
         inputs: Shaped[Tensor, "seeds_or_1 batch *shape"],
         targets: Int[Tensor, "seeds_or_1 batch output"],
+        attention: Int[Tensor, "seeds_or_1 batch output"] | None = None,
     ) -> Float[Tensor, " seed"]:
-        """The loss of each lane."""
-        return self._loss(self.stack(inputs), targets)
+        """The loss of each lane; with guidance, `attention` says where to look."""
+        if self.recipe.guidance is None or attention is None:
+            return self._loss(self._run(inputs, targets, untouched), targets)
+        tap = AttentionTap()
+        answers = self._loss(self._run(inputs, targets, tap), targets)
+        return answers + self.recipe.guidance.losses(tap.seen, attention)
+
+    def _run(self, inputs: Tensor, targets: Tensor, tap: Tap) -> Tensor:
+        """The raw outputs in training; a sequence model makes a step a target."""
+        if not isinstance(self.stack, SequenceStack):
+            return self.stack(inputs, tap)
+        told = targets if self.recipe.forced else None
+        return self.stack.unroll(inputs, tap, targets=told, steps=targets.shape[-1])
 
     def update(
         self,
         step: int,
         inputs: Shaped[Tensor, "seed batch *shape"],
         targets: Int[Tensor, "seed batch output"],
+        attention: Int[Tensor, "seed batch output"] | None = None,
     ) -> None:
         """One update of every lane that has not stopped."""
-        total = self.losses(inputs, targets).sum()
+        total = self.losses(inputs, targets, attention).sum()
         gradients = torch.autograd.grad(total, self._parameters)
         if self.recipe.clip is not None:
             gradients = clip(gradients, self.recipe.clip)
@@ -78,11 +96,30 @@ class Lanes:
         self.stopped_at[new] = step
         self.stopped |= new
 
+    def consider_keeping(self, step: int, measures: dict[str, Float[Tensor, " seed"]]) -> None:
+        """Keep the weights of the lanes that are better now than ever before."""
+        for i, rule in enumerate(self.recipe.keep):
+            value = measures[rule.measure].to(self._best.device)
+            best, better = rule.improved(value, self._kept_best[i])
+            self._kept_best[i].copy_(best)
+            self.kept_at[i][better] = step
+            for kept, now in zip(self._kept[i], self._values, strict=True):
+                kept[better] = now[better]
+
+    def kept(self, rule: int) -> dict[str, Tensor]:
+        """The weights that a rule of the recipe has kept, by parameter."""
+        names = [name for name, _ in self.stack.named_parameters()]
+        return dict(zip(names, self._kept[rule], strict=True))
+
     def state(self) -> dict[str, Tensor]:
         """Everything needed to go on from here, by name: the tensors themselves, not copies."""
         state = {f"parameter.{i}": value for i, value in enumerate(self._values)}
         for slot, tensors in self._slots.items():
             state |= {f"{slot}.{i}": tensor for i, tensor in enumerate(tensors)}
+        for rule, tensors in enumerate(self._kept):
+            state |= {f"kept.{rule}.{i}": tensor for i, tensor in enumerate(tensors)}
+            state |= {f"kept_best.{rule}": self._kept_best[rule]}
+            state |= {f"kept_at.{rule}": self.kept_at[rule]}
         return state | {
             "stopped": self.stopped,
             "stopped_at": self.stopped_at,

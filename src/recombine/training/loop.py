@@ -35,6 +35,8 @@ def train(
     context = context or Context()
     stack = model.stack(seeds, task.input_shape, len(task.outputs), task.classes)
     lanes = Lanes(stack.to(context.device), recipe)
+    if recipe.guidance is not None:
+        recipe.guidance.check(stack, task)
     feed = Feed(task, recipe, seeds, context.device)
     evaluation = Evaluation.of(task, model, recipe, context.device)
     due = set(recipe.evaluation_steps)
@@ -46,6 +48,7 @@ def train(
             measures = evaluation.measure(lanes)
             _note(curves, step, measures)
             lanes.consider_stopping(step, measures)
+            lanes.consider_keeping(step, measures)
         for steps, measure in probes:
             if step in steps:
                 _note(curves, step, measure(lanes.stack))

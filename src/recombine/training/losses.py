@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from recombine.tasks.task import IGNORE
+
 Raw = Float[Tensor, "seed batch output unit"]
 Targets = Int[Tensor, "seeds_or_1 batch output"]
 PerLane = Float[Tensor, " seed"]
@@ -37,8 +39,28 @@ def categorical_hinge(raw: Raw, targets: Targets) -> PerLane:
     return torch.relu(1 - true + other).flatten(1).mean(1)
 
 
+def token_cross_entropy(raw: Raw, targets: Targets) -> PerLane:
+    """Mean over the scored positions of a batch of −log softmax at the target."""
+    count = (targets != IGNORE).flatten(1).sum(1).clamp(min=1)
+    return _scored(raw, targets).flatten(1).sum(1) / count
+
+
+def sequence_cross_entropy(raw: Raw, targets: Targets) -> PerLane:
+    """Sum over scored positions of −log softmax at the target, mean over the batch."""
+    return _scored(raw, targets).sum(-1).mean(1)
+
+
+def _scored(raw: Raw, targets: Targets) -> Float[Tensor, "seed batch output"]:
+    """−log softmax at the target, 0 where nothing is scored."""
+    wanted = targets.expand(raw.shape[:-1])
+    found = -F.log_softmax(raw, dim=-1).gather(-1, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    return found.masked_fill(wanted == IGNORE, 0.0)
+
+
 LOSSES: Mapping[str, Callable[[Raw, Targets], PerLane]] = {
     "cross-entropy": cross_entropy,
     "squared-sign": squared_sign,
     "categorical-hinge": categorical_hinge,
+    "token-cross-entropy": token_cross_entropy,
+    "sequence-cross-entropy": sequence_cross_entropy,
 }

@@ -6,10 +6,20 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from recombine.errors import BadValue
-from recombine.spec import Spec
+from recombine.spec import Spec, later
+from recombine.training.interventions import Guidance
 from recombine.training.optimizers import SGD, Adam
 from recombine.training.schedules import Constant, Exponential
-from recombine.training.stopping import Stop
+from recombine.training.stopping import Keep, Stop
+
+Sampling = Literal["fresh", "with-replacement", "without-replacement", "in-order", "each-once"]
+Loss = Literal[
+    "cross-entropy",
+    "squared-sign",
+    "categorical-hinge",
+    "token-cross-entropy",
+    "sequence-cross-entropy",
+]
 
 
 @dataclass(frozen=True)
@@ -23,12 +33,14 @@ class Recipe(Spec):
     """Updates."""
     batch: int = 10
     """Examples an update."""
-    sampling: Literal["fresh", "with-replacement", "without-replacement", "in-order"] = "fresh"
-    """`fresh`: new examples each step. The others draw from a fixed set of `examples`: with
-    replacement; without, shuffled every epoch; or in the order they were drawn, over and over."""
+    sampling: Sampling = "fresh"
+    """`fresh`: new examples each step. `each-once`: the combinations of the training split
+    themselves, each once an epoch, shuffled anew (the last batch may be smaller). The others draw
+    from a fixed set of `examples`: with replacement; without, shuffled every epoch; or in the
+    order they were drawn, over and over."""
     examples: int | None = None
-    """Size of the fixed training set; none with fresh samples."""
-    loss: Literal["cross-entropy", "squared-sign", "categorical-hinge"] = "cross-entropy"
+    """Size of the fixed training set; none with fresh samples and with each once."""
+    loss: Loss = "cross-entropy"
     optimizer: SGD | Adam = SGD()
     schedule: Constant | Exponential = Constant()
     clip: float | None = None
@@ -41,6 +53,16 @@ class Recipe(Spec):
     """Examples a split, the same for all seeds and steps."""
     lanes: Literal["stacked", "looped"] = "stacked"
     """All seeds of a job in one stack, or one after another."""
+    forced: bool = later(False)
+    """Sequence models: feed the right word back in training, not the network's own."""
+    guidance: Guidance | None = later(None)
+    """Attentive guidance, for models with attention on tasks that state where to look."""
+    evaluate_whole: bool = later(False)
+    """Evaluate on every combination of a split once, not on drawn examples."""
+    evaluate_forced: bool = later(False)
+    """Sequence models: also measure with the right words fed back, as `forced-…/<split>`."""
+    keep: tuple[Keep, ...] = later(())
+    """Weights to be kept from along the way, each the best by its own measure."""
 
     def validate(self) -> None:
         if self.steps < 0:
@@ -53,8 +75,8 @@ class Recipe(Spec):
             )
         if self.clip is not None and self.clip <= 0:
             raise BadValue("training/recipe.clip", self.clip, "a positive number, or none")
-        if (self.sampling == "fresh") != (self.examples is None):
-            legal = "none with fresh samples, a number with any other sampling"
+        if (self.sampling in ("fresh", "each-once")) != (self.examples is None):
+            legal = "none with fresh samples and each-once, a number with any other sampling"
             raise BadValue("training/recipe.examples", self.examples, legal)
         if self.examples is not None and self.examples < self.batch:
             legal = f"at least one batch ({self.batch})"

@@ -1,4 +1,7 @@
-"""Early stopping, lane by lane: a lane that has stopped keeps its weights while others go on."""
+"""Early stopping and keeping the best, lane by lane.
+
+A lane that has stopped keeps its weights while others go on.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +54,28 @@ class Stop(Spec):
         if self.goal is not None:
             stop |= loss <= (self.goal if self.better == "lower" else -self.goal)
         return best, waited, stop
+
+
+@dataclass(frozen=True)
+class Keep(Spec):
+    """Keep the weights of the evaluation at which a measure was best, the first one if several."""
+
+    kind: ClassVar[str] = "training"
+    name: ClassVar[str] = "keep"
+
+    label: str = "best"
+    """What the kept weights are called: `<label>:<parameter>`."""
+    measure: str = "loss/validation"
+    """Any number the evaluation gives: `loss/<split>` or `accuracy/<split>`."""
+    better: Literal["lower", "higher"] = "lower"
+
+    def validate(self) -> None:
+        if not self.label or ":" in self.label:
+            raise BadValue("training/keep.label", self.label, "a word without a colon")
+
+    def improved(
+        self, value: Float[Tensor, " seed"], best: Float[Tensor, " seed"]
+    ) -> tuple[Float[Tensor, " seed"], Bool[Tensor, " seed"]]:
+        """The best value so far (as a loss), and which lanes are better now than ever before."""
+        loss = value if self.better == "lower" else -value
+        return torch.minimum(loss, best), loss < best

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
+from torch import Tensor
 
 from recombine.cell import Cell, Context, Outcome
 from recombine.errors import BadValue
@@ -97,8 +98,17 @@ class Trial(Cell):
             arrays[f"{name}@steps"] = np.asarray(list(by_step))
             if values.ndim == 1:
                 scalars[name] = float(values[-1])
-        weights = {
-            name: value[lane].detach().cpu().numpy()
-            for name, value in lanes.stack.named_parameters()
-        }
-        return Outcome(scalars, arrays, weights if self.keep_weights else {})
+        weights = {}
+        if self.keep_weights:
+            weights = _weights(dict(lanes.stack.named_parameters()), lane)
+            for i, rule in enumerate(self.recipe.keep):
+                kept = _weights(lanes.kept(i), lane)
+                weights |= {f"{rule.label}:{name}": value for name, value in kept.items()}
+        for i, rule in enumerate(self.recipe.keep):
+            scalars[f"kept_at/{rule.label}"] = float(lanes.kept_at[i][lane])
+        return Outcome(scalars, arrays, weights)
+
+
+def _weights(values: Mapping[str, Tensor], lane: int) -> dict[str, np.ndarray]:
+    """One lane's parameters by name."""
+    return {name: value[lane].detach().cpu().numpy() for name, value in values.items()}
