@@ -50,6 +50,11 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
         ),
+        "own": Entry("recombine.models.own:Own", "a torch.nn.Module of your own"),
+        "transformer": Entry(
+            "recombine.models.transformer:Transformer",
+            "transformer encoder and decoder, absolute or relative positions",
+        ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
         "seq2seq": Entry(
             "recombine.models.seq2seq:Seq2Seq",
@@ -57,6 +62,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
     },
     "analyses": {
+        "breakdown": Entry(
+            "recombine.analyses.breakdown:Breakdown",
+            "what is answered to each item: errors by factor and combination",
+        ),
         "dependence": Entry(
             "recombine.analyses.dependence:Dependence",
             "dependence matrix: which output leans on which factor",

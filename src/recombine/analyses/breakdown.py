@@ -49,7 +49,7 @@ class Breakdown(Analysis):
             inputs = torch.from_numpy(items(task, split, self.items).inputs).unsqueeze(0)
             chunks = [
                 model.probabilities(stack(part.to(device))).argmax(-1).cpu()
-                for part in inputs.split(CHUNK, dim=1)
+                for part in torch.split(inputs, CHUNK, dim=1)
             ]
             answers[f"answers/{split}"] = torch.cat(chunks, dim=1).numpy().astype(np.int16)
         return answers

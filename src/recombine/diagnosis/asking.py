@@ -113,8 +113,14 @@ def model_of(model: str | Any, task: Task, weights: str | None) -> tuple[str, Mo
         )
     form = own.form_of(factory, sequences=sequences, known=_known(task))
     if isinstance(model, str):
-        return model.rpartition(":")[2], own.own(model, form=form, weights=weights)
+        return _label(model), own.own(model, form=form, weights=weights)
     return getattr(model, "__name__", "model"), own.given(model, form=form)
+
+
+def _label(text: str) -> str:
+    """What to call `path/to/file.py:name`: the name, or the file's if the name says nothing."""
+    where, _, name = text.rpartition(":")
+    return Path(where).stem if name in ("build", "make", "model", "main") else name
 
 
 def _known(task: Task) -> dict[str, Any]:
@@ -158,11 +164,3 @@ def _set(
         changed = {n: cast(Model, override(m, rest, text)) for n, m in models.items()}
         return task, changed, dict(recipes)
     raise UnknownName("field", path, ("task.…", "model.…", "recipe.…"), where="--set")
-
-
-def existing(path: str) -> Path:
-    """A path that must be there."""
-    found = Path(path)
-    if not found.exists():
-        raise UsageError(f"{path}: there is no such file")
-    return found

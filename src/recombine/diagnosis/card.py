@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -69,25 +70,17 @@ class Card(Part):
     def claims(self) -> tuple[Claim, ...]:
         """What is asked of each model."""
         reading = Reading(self.task)
-        made = []
+        asked: list[tuple[str, str, str]] = []
         for name in self.models:
-            made.append(_claim(f"learns-{name}", f"{name} learns the combinations it is trained on",
-                f"accuracy on {reading.reference}: wholly above {LEARNED}; no, if wholly below"))  # fmt: skip
-            for split in reading.held_out:
-                made.append(_claim(f"composes-{name}-{split}",
-                    f"{name} is as right on new combinations ({split}) as on trained ones",
-                    f"accuracy on {reading.reference} minus accuracy on {split}, seed by seed: "
-                    f"wholly below {GAP}; no, if wholly above"))  # fmt: skip
-            if self._leanings():
-                made.append(_claim(f"leans-{name}", f"{name} reads only the factors it should",
-                    "largest share of predictions that flip when a factor that should not matter "
-                    f"is changed: wholly below {LEAN}; no, if wholly above"))  # fmt: skip
+            asked += _asked(name, reading, leanings=self._leanings())
         if len(self.models) == 2:
             first, second = self.models
-            for split in reading.held_out:
-                made.append(_claim(f"better-{split}", f"{first} is better than {second} on {split}",
-                    "difference of accuracies, paired by seed: wholly above 0; no, if below"))  # fmt: skip
-        return tuple(made)
+            rule = "difference of accuracies, paired by seed: wholly above 0; no, if below"
+            asked += [
+                (f"better-{split}", f"{first} is better than {second} on {split}", rule)
+                for split in reading.held_out
+            ]
+        return tuple(_claim(*each) for each in asked)
 
     def _leanings(self) -> bool:
         redundant = any(len(o.factors) < len(self.task.factors) for o in self.task.outputs)
@@ -96,23 +89,14 @@ class Card(Part):
     def judges(self) -> Mapping[str, Judge]:
         reading, made = Reading(self.task), dict[str, Judge]()
         for name in self.models:
-            made[f"learns-{name}"] = lambda r, level, name=name: stats.above(
-                stats.mean(reading.accuracy(r[name], reading.reference), level=level), LEARNED
-            )
+            made[f"learns-{name}"] = partial(_learns, reading, name)
             for split in reading.held_out:
-                made[f"composes-{name}-{split}"] = lambda r, level, name=name, split=split: (
-                    stats.below(stats.mean(reading.gap(r[name], split), level=level), GAP)
-                )
+                made[f"composes-{name}-{split}"] = partial(_composes, reading, name, split)
             if self._leanings():
-                made[f"leans-{name}"] = lambda r, level, name=name: stats.below(
-                    stats.mean(reading.leaning(r[name]), level=level), LEAN
-                )
+                made[f"leans-{name}"] = partial(_leans, reading, name)
         if len(self.models) == 2:
-            first, second = self.models
             for split in reading.held_out:
-                made[f"better-{split}"] = lambda r, level, split=split: _better(
-                    reading.accuracy(r[first], split), reading.accuracy(r[second], split), level
-                )
+                made[f"better-{split}"] = partial(_better, reading, tuple(self.models), split)
         return made
 
     def tables(self, results: Results) -> tuple[Table, ...]:
@@ -132,8 +116,59 @@ class Card(Part):
         return tuple(made)
 
 
-def _better(a: np.ndarray, b: np.ndarray, level: float) -> Verdict:
-    return stats.above(stats.mean(a - b, level=level), 0.0)
+def _asked(name: str, reading: Reading, *, leanings: bool) -> list[tuple[str, str, str]]:
+    """What is asked of one model: id, statement and rule of each claim."""
+    reference = reading.reference
+    asked = [
+        (
+            f"learns-{name}",
+            f"{name} learns the combinations it is trained on",
+            f"accuracy on {reference}: wholly above {LEARNED}; no, if wholly below",
+        )
+    ]
+    asked += [
+        (
+            f"composes-{name}-{split}",
+            f"{name} is as right on new combinations ({split}) as on trained ones",
+            f"accuracy on {reference} minus accuracy on {split}, seed by seed: "
+            f"wholly below {GAP}; no, if wholly above",
+        )
+        for split in reading.held_out
+    ]
+    if leanings:
+        rule = (
+            "largest share of predictions that flip when a factor that should not matter is "
+            f"changed: wholly below {LEAN}; no, if wholly above"
+        )
+        asked.append((f"leans-{name}", f"{name} reads only the factors it should", rule))
+    return asked
+
+
+def _learns(reading: Reading, name: str, results: Results, level: float) -> Verdict:
+    lost = np.isnan(results[name].scalar(f"loss/{reading.reference}"))
+    if lost.any():
+        raise ValueError(
+            f"the loss of {name} is not a number (NaN) in {lost.sum()} of {len(lost)} seeds: look "
+            "for a division or logarithm in its forward, or lower --set recipe.optimizer.rate"
+        )
+    right = reading.accuracy(results[name], reading.reference)
+    return stats.above(stats.mean(right, level=level), LEARNED)
+
+
+def _composes(reading: Reading, name: str, split: str, results: Results, level: float) -> Verdict:
+    return stats.below(stats.mean(reading.gap(results[name], split), level=level), GAP)
+
+
+def _leans(reading: Reading, name: str, results: Results, level: float) -> Verdict:
+    return stats.below(stats.mean(reading.leaning(results[name]), level=level), LEAN)
+
+
+def _better(
+    reading: Reading, names: tuple[str, ...], split: str, results: Results, level: float
+) -> Verdict:
+    first, second = (reading.accuracy(results[name], split) for name in names)
+    n = min(len(first), len(second))
+    return stats.above(stats.mean(first[:n] - second[:n], level=level), 0.0)
 
 
 def _claim(name: str, statement: str, rule: str) -> Claim:

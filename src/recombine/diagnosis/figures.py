@@ -39,7 +39,7 @@ def along_training(reading: Reading, results: Results) -> Figure:
     return Figure(
         id="training",
         title="Accuracy along training",
-        caption="Mean over seeds with 95% intervals. Dashed: trained combinations. Solid: new ones.",
+        caption="Mean over seeds with 95% intervals. Dashed: trained combinations; solid: new.",
         panels=tuple(panels),
         columns=2,
     )
@@ -53,7 +53,7 @@ def _few(reading: Reading) -> list[str]:
 def by_factor(reading: Reading, results: Results) -> Figure:
     """Accuracy on new combinations by the values of each factor, a panel a factor."""
     split = reading.held_out[0]
-    panels = []
+    panels: list[Panel] = []
     for j, factor in enumerate(reading.task.factors):
         marks: list[Mark] = []
         for colour, (name, cell) in zip(COLOURS, results.cells.items(), strict=False):
@@ -76,7 +76,7 @@ def by_factor(reading: Reading, results: Results) -> Figure:
     return Figure(
         id="by-factor",
         title=f"Where it fails: {split}",
-        caption="Accuracy on new combinations by the value of each factor, 95% intervals over seeds.",
+        caption="Accuracy on new combinations by the value of each factor, with 95% intervals.",
         panels=tuple(panels),
         columns=2,
     )

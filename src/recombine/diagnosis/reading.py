@@ -45,7 +45,7 @@ class Reading:
 
     def accuracy(self, cell: Seeds, split: str) -> Float[np.ndarray, " seed"]:
         """Share of examples with every output right, at the end of training."""
-        return cell.scalar(f"accuracy/{split}")
+        return np.asarray(cell.scalar(f"accuracy/{split}"))
 
     def gap(self, cell: Seeds, split: str) -> Float[np.ndarray, " seed"]:
         """How much less right than on trained combinations."""
@@ -61,14 +61,12 @@ class Reading:
 
     def answers(self, cell: Seeds, split: str) -> Int[np.ndarray, "seed n output"]:
         """What each seed answered to them."""
-        return cell.array(f"answers/{split}")[:, -1]
+        return np.asarray(cell.array(f"answers/{split}")[:, -1])
 
     def right(self, cell: Seeds, split: str) -> Bool[np.ndarray, "seed n"]:
         """Which items each seed got right."""
         targets = self.items(split).targets
-        return np.asarray(
-            ((self.answers(cell, split) == targets) | (targets == IGNORED)).all(-1)
-        )
+        return np.asarray(((self.answers(cell, split) == targets) | (targets == IGNORED)).all(-1))
 
     def by_value(
         self, cell: Seeds, split: str, factor: int

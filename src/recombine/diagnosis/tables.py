@@ -82,8 +82,7 @@ def combinations(reading: Reading, results: Results) -> Table:
             found, right = reading.by_combination(cell, split)
             order = np.argsort(right.mean(0), kind="stable")[:WORST]
             rows += [
-                (name, split, reading.describe(found[at]), stats.mean(right[:, at]))
-                for at in order
+                (name, split, reading.describe(found[at]), stats.mean(right[:, at])) for at in order
             ]
     return Table(
         id="combinations",
@@ -142,9 +141,7 @@ def seeds_needed(reading: Reading, results: Results) -> Table:
         for split in reading.held_out:
             reference = reading.accuracy(cell, reading.reference)
             other = reading.accuracy(cell, split)
-            needed = (
-                stats.seeds_to_separate(reference, other, paired=True) if cell.n > 1 else None
-            )
+            needed = stats.seeds_to_separate(reference, other, paired=True) if cell.n > 1 else None
             rows.append((name, split, cell.n, "a tie" if needed is None else needed))
     return Table(
         id="seeds",

@@ -49,8 +49,17 @@ class Modules(nn.Module):
     def forward(self, *inputs: Tensor) -> Tensor:
         """The module's answer [seed, …] to inputs [seed or 1, …]."""
         everywhere = [x.expand(self.lanes, *x.shape[1:]) for x in inputs]
+        fast = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)  # it warns, and it rounds differently
+        try:
+            return self._answer(everywhere)
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fast)
+
+    def _answer(self, everywhere: Sequence[Tensor]) -> Tensor:
         if not self.looped:
-            return vmap(self._one)(self.parameters_by_name(), *everywhere)  # type: ignore[no-any-return]
+            together: Tensor = vmap(self._one)(self.parameters_by_name(), *everywhere)
+            return together
         lanes = []
         for lane in range(self.lanes):
             mine = {name: value[lane] for name, value in self.parameters_by_name().items()}
@@ -62,13 +71,15 @@ class Modules(nn.Module):
         if not self.looped:
             try:
                 with warnings.catch_warnings(action="ignore"):
-                    together = self(*inputs)
+                    together: Tensor = self(*inputs)
                     if together.requires_grad:
-                        torch.autograd.grad(together.sum(), self.parameters(), allow_unused=True)
+                        mine = list(self.parameters())
+                        torch.autograd.grad(together.sum(), mine, allow_unused=True)
                 return together
             except Exception:  # no batching rule, control flow on values: vmap fails in many ways
                 self.looped = True
-        return self(*inputs)
+        answer: Tensor = self(*inputs)
+        return answer
 
     def _one(self, parameters: dict[str, Tensor], *inputs: Tensor) -> Tensor:
         out: Tensor = functional_call(self._template[0], parameters, inputs)

@@ -223,4 +223,6 @@ class OwnNextToken(_OwnSequences):
 
     def _said(self) -> str:
         tokens = self._words + self._classes + 2
-        return f"a next-token model takes tokens [batch, time], gives [batch, time, {tokens} tokens]"
+        return (
+            f"a next-token model takes tokens [batch, time], gives [batch, time, {tokens} tokens]"
+        )

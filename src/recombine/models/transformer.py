@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -57,8 +57,8 @@ class Transformer(Model):
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:
-        small = {"width": 8, "heads": 2, "inner": 6}
-        return cls(**small, layers=1), cls(**small, layers=2, positions="relative", reach=2)
+        small = cls(width=8, heads=2, layers=1, inner=6)
+        return small, replace(small, layers=2, positions="relative", reach=2)
 
     def validate(self) -> None:
         for field in ("width", "heads", "layers", "inner", "reach"):
@@ -89,9 +89,11 @@ class Linear(nn.Module):
         self.weight = initial.weight(inputs, outputs)
         self.bias = initial.bias(outputs, width=inputs)
 
-    def forward(self, x: Float[Tensor, "seed batch time in"]) -> Float[Tensor, "seed batch time out"]:
+    def forward(
+        self, x: Float[Tensor, "seed batch time in"]
+    ) -> Float[Tensor, "seed batch time out"]:
         y = product(x.flatten(1, 2), self.weight) + self.bias.unsqueeze(1)
-        return y.unflatten(1, x.shape[1:3])
+        return y.reshape(*x.shape[:3], -1)
 
 
 class Norm(nn.Module):
@@ -139,11 +141,12 @@ class Heads(nn.Module):
             scores = scores + self._by_distance(query, keys.shape[-2], first)
         scores = scores / math.sqrt(query.shape[-1])
         weights = scores.masked_fill(hidden.unsqueeze(2), -torch.inf).softmax(-1)
-        return self.out((weights @ values).transpose(2, 3).flatten(3))
+        taken: Tensor = self.out((weights @ values).transpose(2, 3).flatten(3))
+        return taken
 
     def split(self, x: Float[Tensor, "seed batch time w"]) -> Tensor:
         """[seed, batch, head, time, size]."""
-        return x.unflatten(-1, (self._heads, -1)).transpose(2, 3)
+        return x.reshape(*x.shape[:3], self._heads, x.shape[-1] // self._heads).transpose(2, 3)
 
     def _by_distance(self, query: Tensor, time: int, first: int) -> Tensor:
         """q_i · r_clip(j − i) for every head."""
@@ -158,9 +161,9 @@ class Heads(nn.Module):
 class Layer(nn.Module):
     """Attention to itself, in the decoder also to the source, and a dense layer."""
 
-    def __init__(self, initial: Initial, blueprint: Transformer, lanes: int, *, across: bool) -> None:
+    def __init__(self, initial: Initial, blueprint: Transformer, *, across: bool) -> None:
         super().__init__()
-        width, relative = blueprint.width, blueprint.positions == "relative"
+        width, relative, lanes = blueprint.width, blueprint.positions == "relative", initial.lanes
         self.within = Heads(initial, blueprint, relative=relative)
         self.across = Heads(initial, blueprint, relative=False) if across else None
         self.widen = Linear(initial, width, blueprint.inner)
@@ -203,8 +206,8 @@ class StackedTransformer(SequenceStack):
         self.target = initial.weight(classes + 1, width)
         """A row a word, and one for the start."""
         layers = range(blueprint.layers)
-        self._encoder = [Layer(initial, blueprint, lanes, across=False) for _ in layers]
-        self._decoder = [Layer(initial, blueprint, lanes, across=True) for _ in layers]
+        self._encoder = [Layer(initial, blueprint, across=False) for _ in layers]
+        self._decoder = [Layer(initial, blueprint, across=True) for _ in layers]
         # the same layers, where PyTorch looks for parameters
         self.encoder, self.decoder = nn.ModuleList(self._encoder), nn.ModuleList(self._decoder)
         self.encoded, self.decoded = Norm(lanes, width), Norm(lanes, width)
@@ -216,7 +219,9 @@ class StackedTransformer(SequenceStack):
 
     @property
     def sites(self) -> tuple[str, ...]:
-        steps = [f"decoder.{t}.{what}" for t in range(self._outputs) for what in ("state", "logits")]
+        steps = [
+            f"decoder.{t}.{what}" for t in range(self._outputs) for what in ("state", "logits")
+        ]
         return (*(f"encoder.{i}.state" for i in range(len(self.encoder))), *steps)
 
     def unroll(
@@ -248,18 +253,20 @@ class StackedTransformer(SequenceStack):
 
     def _encode(self, inputs: Tensor, hidden: Tensor, tap: Tap) -> Tensor:
         flat = inputs.expand(self.lanes, *inputs.shape[1:]).flatten(1, 2)
-        x = self._place(product(flat, self.source).unflatten(1, inputs.shape[1:3]), 0)
+        x = self._place(
+            product(flat, self.source).reshape(*flat.shape[:1], *inputs.shape[1:3], -1), 0
+        )
         for i, layer in enumerate(self._encoder):
             seen = layer.before_within(x)
             x = x + layer.within(seen, *layer.within.keys(seen), hidden)
             x = tap(f"encoder.{i}.state", layer.dense(x))
-        read: Tensor = self.encoded(x)
-        return read
+        encoded: Tensor = self.encoded(x)
+        return encoded
 
     def _step(
         self, words: Tensor, first: int, facing: Kept, padding: Tensor, kept: Kept, tap: Tap
     ) -> Tensor:
-        """The scores after new words, the first of them at step `first`; what they leave is kept."""
+        """The scores after new words, the first at step `first`; what they leave is kept."""
         new = words.shape[-1]
         at = words.unsqueeze(-1).expand(*words.shape, self.target.shape[-1])
         rows = self.target.unsqueeze(1).expand(-1, words.shape[1], -1, -1).gather(2, at)
