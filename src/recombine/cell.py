@@ -45,6 +45,11 @@ def _silent(done: int, total: int) -> None:
     """Progress nobody watches."""
 
 
+def _again(cell: Cell, seed: int) -> Outcome:
+    """What a cell gives, where nothing remembers it: run now."""
+    return cell.run([seed], Context())[seed]
+
+
 @dataclass(frozen=True)
 class Context:
     """What a cell may use of its surroundings; none of it may change the numbers."""
@@ -55,6 +60,9 @@ class Context:
     checkpoint: Checkpoint | None = None
     checkpoint_every: float = 30.0
     """Seconds between checkpoints."""
+    recall: Callable[[Cell, int], Outcome] = _again
+    """What another cell gives for a seed, weights included: from the store, or run now. For a
+    cell that reads a network which another one trains; the numbers are the same either way."""
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,6 @@ def test_the_sigmoid_is_pytorchs_and_rounds_the_same_at_any_place() -> None:
     torch.testing.assert_close(sigmoid(x), torch.sigmoid(x), rtol=1e-5, atol=1e-7)
     (ours,) = torch.autograd.grad(sigmoid(x).square().sum(), x)
     (theirs,) = torch.autograd.grad(torch.sigmoid(x).square().sum(), x)
-    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-7)
-    for size in (1, 3, 7, 70, 333):
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+    for size in (1, 3, 7, 63, 70, 333):
         assert torch.equal(sigmoid(x[:size]), sigmoid(x)[:size])

@@ -1,4 +1,4 @@
-"""Sequence models: equal to a plain version, deaf to padding and neighbours, greedy by themselves."""
+"""Sequence models: equal to a plain version, deaf to padding and neighbours, greedy alone."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -53,8 +53,8 @@ def plainly(stack: StackedSeq2Seq, sentence: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def test_the_model_as_run_equals_a_plain_version() -> None:
-    model = Seq2Seq(embedding=4, hidden=8, output_embedding=8, start="last-word", bound=0.8)
-    stack = stacked(model, [3])
+    model = Seq2Seq(embedding=4, hidden=8, output_embedding=8, start="last-word", bound=1.5)
+    stack = stacked(model, [4])
     inputs = sentences(1, 9, whole=True)
     seen = read_sites(stack, inputs, [f"decoder.{t}.attention" for t in range(STEPS)])
     found = stack(inputs)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from recombine.tasks.corners import Corners
+from recombine.tasks.lookup import LookupTables
 from recombine.training import Recipe
 from recombine.training.feed import BLOCK, Feed
 
@@ -65,3 +66,35 @@ def test_with_replacement_draws_uniformly() -> None:
 def test_inputs_and_targets_belong_together() -> None:
     inputs, targets = Feed(Corners(), recipe("without-replacement"), [3], "cpu").batch(17)
     assert np.array_equal(Corners().oracle(inputs[0].numpy()), targets[0].numpy())
+
+
+def test_each_once_shows_every_row_of_the_split_once_an_epoch_in_a_new_order() -> None:
+    task, plan = LookupTables(), Recipe(sampling="each-once", batch=100)
+    feed = Feed(task, plan, [0, 1], "cpu")
+    rows = task.show(z := task.combinations("train"), np.zeros((len(z), 3, 0), np.float32)).inputs
+    wanted = sorted(map(bytes, rows))
+    epochs = []
+    for epoch in range(2):
+        batches = [feed.batch(3 * epoch + i)[0] for i in range(3)]
+        assert [b.shape[1] for b in batches] == [100, 100, 32]
+        epochs.append(torch.cat(batches, dim=1))
+    for shown in (*epochs[0], *epochs[1]):
+        assert sorted(map(bytes, shown.numpy())) == wanted
+    assert not torch.equal(epochs[0][0], epochs[0][1])
+    assert not torch.equal(epochs[0][0], epochs[1][0])
+    again = Feed(task, plan, [1], "cpu").batch(4)[0]
+    assert torch.equal(again[0], feed.batch(4)[0][1])
+
+
+def test_alone_a_sequence_is_cut_where_it_ends() -> None:
+    task = LookupTables()
+    for lanes, shapes in [("looped", {(3, 2), (4, 3)}), ("stacked", {(4, 3)})]:
+        plan = Recipe(sampling="each-once", batch=1, lanes=lanes)  # type: ignore[arg-type]
+        feed = Feed(task, plan, [0], "cpu")
+        seen = set()
+        for step in range(40):
+            inputs, targets = feed.batch(step)
+            seen.add((inputs.shape[2], targets.shape[2]))
+            length = int(inputs.any(-1).sum())
+            assert int((targets >= 0).sum()) == length - 1
+        assert seen == shapes

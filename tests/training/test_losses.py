@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from recombine.training.losses import categorical_hinge, cross_entropy, squared_sign
+from recombine.training.losses import LOSSES, categorical_hinge, cross_entropy, squared_sign
 
 RAW = torch.randn(4, 6, 2, 3, generator=torch.Generator().manual_seed(1))
 TARGETS = torch.randint(0, 3, (4, 6, 2), generator=torch.Generator().manual_seed(2))
@@ -41,3 +41,22 @@ def test_categorical_hinge_is_the_definition_with_the_true_class_counted_as_zero
                 total += max(0.0, 1 - scores[y] + max(others))
         values.append(total / 12)
     torch.testing.assert_close(categorical_hinge(RAW, TARGETS), torch.tensor(values))
+
+
+def test_positions_that_are_not_scored_count_for_nothing() -> None:
+    raw = torch.randn(2, 3, 4, 5, generator=torch.Generator().manual_seed(0))
+    targets = torch.tensor([[[0, 1, -1, -1], [2, 3, 4, 0], [1, -1, -1, -1]]])
+    picked = -raw.log_softmax(-1)
+    each = [
+        [sum(picked[lane, b, t, targets[0, b, t]] for t in range(4) if targets[0, b, t] >= 0)
+         for b in range(3)]
+        for lane in range(2)
+    ]  # fmt: skip
+    sums = torch.tensor(each)
+    by_sequence = LOSSES["sequence-cross-entropy"](raw, targets)
+    torch.testing.assert_close(by_sequence, sums.mean(1))
+    torch.testing.assert_close(LOSSES["token-cross-entropy"](raw, targets), sums.sum(1) / 7)
+    full = targets.clamp(min=0)
+    torch.testing.assert_close(
+        LOSSES["token-cross-entropy"](raw, full), LOSSES["cross-entropy"](raw, full)
+    )

@@ -10,15 +10,17 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from recombine.cell import Arrays, Cell, Checkpoint, Context
+from recombine.cell import Arrays, Cell, Checkpoint, Context, Outcome
 from recombine.engine.events import Ended
 from recombine.engine.provenance import environment, source_of
 from recombine.errors import Interrupted, StoreError
 from recombine.runs import Run, Store, failed, finished
+from recombine.spec import key_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def perform(job: Job, store_path: Path, device: str, tell: Callable[[int, int], 
             return Ended(job.name, len(job.seeds), time.monotonic() - start)
         source = source_of(job.cell)
         checkpoint = store.checkpoint(job.claim)
-        context = Context(device, tell, _Bound(checkpoint, seeds, source))
+        recall = partial(_recall, store_path, device, tell)
+        context = Context(device, tell, _Bound(checkpoint, seeds, source), recall=recall)
         runs, error = _run(job.cell, seeds, context, source)
         store.put_many(runs)
         checkpoint.drop()
@@ -90,6 +93,25 @@ def _run(
             for seed in seeds
         ]
         return runs, "".join(traceback.format_exception_only(error)).strip()
+
+
+def _recall(
+    store_path: Path, device: str, tell: Callable[[int, int], None], cell: Cell, seed: int
+) -> Outcome:
+    """A seed of another cell: from the store, waited for if somebody is at it, or made now."""
+    key = key_of(cell)
+    job = Job(cell.name, cell, key, seed // cell.seeds_per_job, (seed,))
+    error = perform(job, store_path, device, tell).error
+    if error is not None:
+        raise RuntimeError(f"{cell.name} of seed {seed}, which this rests on, failed: {error}")
+    with Store.open(store_path) as store:
+        record, found = store.get(key, seed, weights=True)
+    prefix = "weights/"
+    weights = {n.removeprefix(prefix): v for n, v in found.items() if n.startswith(prefix)}
+    if not weights:  # a record from another machine comes without
+        return cell.run([seed], Context(device, tell))[seed]
+    arrays = {name: value for name, value in found.items() if not name.startswith(prefix)}
+    return Outcome(record.scalars, arrays, weights)
 
 
 class _Bound:

@@ -21,6 +21,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 Notes = list[tuple[Tensor, Tensor]]
+LINE = 16
+"""Numbers in 64 bytes, the alignment of every tensor PyTorch makes."""
 
 
 def product(
@@ -28,14 +30,24 @@ def product(
 ) -> Float[Tensor, "seed row out"]:
     """A seed's rows times its own matrix, rounded the same beside any other seeds.
 
-    BLAS rounds a product with a single row differently in a batch of one, so single rows are
-    taken seed by seed.
+    BLAS rounds by how numbers lie in memory, and a product with a single row differently in a
+    batch of one. So where a seed's numbers would not begin at a multiple of 64 bytes, or there is
+    one row only, products are taken seed by seed, from memory that does.
     """
-    if x.shape[1] > 1:
-        return torch.bmm(x, weight)
+    rows, inner, outer = x.shape[1], x.shape[2], weight.shape[2]
+    whole = all(size % LINE == 0 for size in (rows * inner, inner * outer, rows * outer))
+    if whole and rows > 1:
+        return torch.bmm(_aligned(x), _aligned(weight))
     if len(x) == 1:
-        return torch.mm(x[0], weight[0]).unsqueeze(0)
-    return torch.stack([torch.mm(row, matrix) for row, matrix in zip(x, weight, strict=True)])
+        return torch.mm(_aligned(x[0]), _aligned(weight[0])).unsqueeze(0)
+    pairs = zip(x, weight, strict=True)
+    return torch.stack([torch.mm(_aligned(row), _aligned(matrix)) for row, matrix in pairs])
+
+
+def _aligned(tensor: Tensor) -> Tensor:
+    """The same numbers without gaps (transposed or not), from a multiple of 64 bytes on."""
+    dense = tensor.is_contiguous() or tensor.mT.is_contiguous()
+    return tensor if dense and tensor.data_ptr() % (4 * LINE) == 0 else tensor.clone()
 
 
 class Shared:
@@ -99,4 +111,4 @@ class _Collect(torch.autograd.Function):
         ctx.notes.clear()
         x = torch.cat([x for x, _ in mine], dim=1)
         y = torch.cat([y for _, y in mine], dim=1)
-        return torch.bmm(x.transpose(1, 2), y), y.sum(1) if ctx.biased else None, None
+        return product(x.transpose(1, 2), y), y.sum(1) if ctx.biased else None, None

@@ -99,12 +99,14 @@ def _single(setting: Setting) -> Rows:
     return _all_inputs(setting, np.stack([tables, ended], axis=1))
 
 
-def _all_inputs(setting: Setting, chains: Int[np.ndarray, "n table"]) -> Rows:
+def _all_inputs(setting: Setting, chains: Int[np.ndarray, "chain table"]) -> Rows:
     inputs = np.tile(np.arange(2**setting.bits), (len(chains), 1))
     return _with_inputs(chains, inputs)
 
 
-def _with_inputs(chains: Int[np.ndarray, "n table"], inputs: Int[np.ndarray, "n input"]) -> Rows:
+def _with_inputs(
+    chains: Int[np.ndarray, "chain table"], inputs: Int[np.ndarray, "chain input"]
+) -> Rows:
     """Each chain with each of its own inputs."""
     repeated = np.repeat(chains, inputs.shape[1], axis=0)
     return np.concatenate([inputs.reshape(-1, 1), repeated], axis=1)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Int
 from torch import Tensor
 
 from recombine.seeds import stream
@@ -21,13 +21,8 @@ from recombine.training.recipe import Recipe
 BLOCK = 256
 """Steps (or epochs) whose randomness is drawn at once. It is part of what a seed means."""
 
-Batch = tuple[Shaped[Tensor, "seed batch *shape"], Int[Tensor, "seed batch output"]]
-Guided = tuple[
-    Shaped[Tensor, "seed batch *shape"],
-    Int[Tensor, "seed batch output"],
-    Int[Tensor, "seed batch output"],
-]
-"""A batch with where to look for each output."""
+Batch = tuple[Tensor, ...]
+"""Inputs [seed, batch, …] and targets [seed, batch, output]; with guidance also where to look."""
 
 
 class Feed:
@@ -43,7 +38,7 @@ class Feed:
             self._examples = z.shape[1]
             self._set = self._render(z, noise)
 
-    def batch(self, step: int) -> Batch | Guided:
+    def batch(self, step: int) -> Batch:
         """What each lane trains on at this step (the first is 0)."""
         if self._recipe.sampling == "fresh":
             return self._trim(self._fresh(step))
@@ -51,7 +46,7 @@ class Feed:
         lanes = torch.arange(len(self._seeds), device=self._device).unsqueeze(1)
         return self._trim(tuple(values[lanes, rows] for values in self._set))
 
-    def _trim(self, batch: Batch | Guided) -> Batch | Guided:
+    def _trim(self, batch: Batch) -> Batch:
         """Alone, a sequence model need not run on to the end of sentences that are not there.
 
         In a stack it does: how far would depend on the neighbours, and products of other shapes
@@ -64,7 +59,7 @@ class Feed:
         steps = int((answers[0] != IGNORE).sum(-1).max())
         return inputs[:, :, :length], *(values[..., :steps] for values in answers)
 
-    def _fresh(self, step: int) -> Batch | Guided:
+    def _fresh(self, step: int) -> Batch:
         block, offset = divmod(step, BLOCK)
         size = self._recipe.batch
         if block != self._block:
@@ -119,7 +114,7 @@ class Feed:
             )
         return every_z, every_noise
 
-    def _render(self, z: np.ndarray, noise: np.ndarray) -> Batch | Guided:
+    def _render(self, z: np.ndarray, noise: np.ndarray) -> Batch:
         """Rendered in one call for all lanes: calls cost more than examples."""
         lanes, size = z.shape[:2]
         flat = z.reshape(lanes * size, -1)
