@@ -70,11 +70,13 @@ class Modules(nn.Module):
         """Try the inputs under vmap, and loop from now on if that cannot be; the answer to them."""
         if not self.looped:
             try:
-                with warnings.catch_warnings(action="ignore"):
+                with warnings.catch_warnings(record=True, action="always") as told:
                     together: Tensor = self(*inputs)
                     if together.requires_grad:
                         mine = list(self.parameters())
                         torch.autograd.grad(together.sum(), mine, allow_unused=True)
+                # an operation without a batching rule is looped inside: slower than looping here
+                self.looped = any("performance drop" in str(each.message) for each in told)
                 return together
             except Exception:  # no batching rule, control flow on values: vmap fails in many ways
                 self.looped = True
