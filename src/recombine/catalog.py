@@ -140,6 +140,15 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
 }
 
 
+_LENT: dict[tuple[str, str], Any] = {}
+"""Components of files that a user named, for as long as this process runs."""
+
+
+def lend(kind: str, found: Any) -> None:
+    """Put a component on its shelf for as long as this process runs."""
+    _LENT[kind, found.name] = found
+
+
 def names(kind: str) -> list[str]:
     """Every name on a shelf, built in or added by an installed package."""
     return sorted({*_builtin(kind), *_added(kind)})
@@ -154,6 +163,8 @@ def summary(kind: str, name: str) -> str:
 
 def find(kind: str, name: str) -> Any:
     """The class (for studies: the study) of that name, imported now."""
+    if (kind, name) in _LENT:
+        return _LENT[kind, name]
     if name in _builtin(kind):
         module, _, attribute = _builtin(kind)[name].path.partition(":")
         return getattr(importlib.import_module(module), attribute)

@@ -177,3 +177,31 @@ def test_tasks_and_models_are_found_by_name() -> None:
         diagnosis(["mlp"], "nothing")
     with pytest.raises(UsageError):
         diagnosis(["mlp.py"], "corners")
+
+
+def test_the_python_call_is_the_command(tmp_path: Path) -> None:
+    import recombine
+
+    said = recombine.diagnose("mlp", "corners", seeds=2, settings=SHORT, store=tmp_path / "store")
+    assert str(said).startswith("mlp ") or "mlp" in str(said)
+    assert said.write(tmp_path / "card").is_file()
+
+
+def test_a_changed_task_is_another_task(tmp_path: Path) -> None:
+    text = (EXAMPLES / "own_task.py").read_text()
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    first = diagnosis(["mlp"], f"{path}:Badges", seeds=1).asked().cells[0].key
+    path.write_text(text.replace("0.1", "0.1 "))
+    assert diagnosis(["mlp"], f"{path}:Badges", seeds=1).asked().cells[0].key != first
+
+
+@pytest.mark.parametrize("name", ["own_task.py:Badges", "own_analysis.py:Confidence"])
+def test_the_examples_keep_every_promise(name: str) -> None:
+    said = call("check", EXAMPLES / name)
+    assert said.code == 0, said.out
+
+
+def test_what_is_no_component_cannot_be_checked() -> None:
+    line = refused(call("check", EXAMPLES / "own_model.py:build"))
+    assert "is no task, model, analysis or study" in line

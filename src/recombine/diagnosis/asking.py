@@ -79,11 +79,7 @@ def task_of(task: str | Task) -> Task:
     if isinstance(task, Task):
         return task
     if ":" in task:
-        made = own.load(task)
-        found = made if isinstance(made, Task) else made()
-        if not isinstance(found, Task):
-            raise UsageError(f"{task} gave {type(found).__name__}, not a recombine task")
-        return found
+        return own_task(task)
     name, slash, variant = task.partition("/")
     kind: type[Task] = catalog.find("tasks", name)
     if not slash:
@@ -93,6 +89,21 @@ def task_of(task: str | Task) -> Task:
     if "split" not in fields:
         raise UnknownName("variant", variant, (), where=f"tasks/{name}")
     return cast(Task, override(kind(), "split", variant))
+
+
+def own_task(text: str) -> Task:
+    """The task that `path/to/file.py:Task` makes; a changed file makes another one."""
+    made = own.load(text)
+    try:
+        found = made if isinstance(made, Task) else made()
+    except TypeError as error:  # abstract methods that are missing, or a wrong signature
+        raise UsageError(f"{text}: {error}") from error
+    if not isinstance(found, Task):
+        raise UsageError(f"{text} gave {type(found).__name__}, not a recombine task")
+    kind = type(found)
+    if kind.__module__.startswith(own.OWN):
+        kind.version = int(kind.__module__.removeprefix(own.OWN)[:8], 16)
+    return found
 
 
 def model_of(model: str | Any, task: Task, weights: str | None) -> tuple[str, Model]:

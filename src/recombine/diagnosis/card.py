@@ -175,7 +175,7 @@ def _claim(name: str, statement: str, rule: str) -> Claim:
     return Claim(
         id=name,
         part=Card.name,
-        statement=f"{statement[0].upper()}{statement[1:]}.",
+        statement=f"{statement}.",
         where="asked by recombine",
         published="nothing: this is your model",
         rule=rule,

@@ -35,16 +35,18 @@ def verdict_in_words(finding: Finding) -> list[Sentence]:
 
 def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) -> list[Sentence]:
     learns = verdicts[f"learns-{name}"]
+    if learns.outcome == "contradicted":
+        text = (
+            f"{name} has not learned {task}: it is right on {_percent(learns)} of what it was "
+            "trained on, so new combinations say nothing about composition. Train it longer "
+            "(--set recipe.steps=…) or otherwise."
+        )
+        return [Sentence(text, f"learns-{name}")]
     said = []
     for split in reading.held_out:
         claim = f"composes-{name}-{split}"
         gap = verdicts[claim]
-        if learns.outcome == "contradicted":
-            text = (
-                f"{name} has not learned {task}: it is right on {_percent(learns)} of what it was "
-                f"trained on, so {split} says nothing about composition."
-            )
-        elif gap.outcome == "reproduced":
+        if gap.outcome == "reproduced":
             text = (
                 f"{name} composes on {task} ({split}): new combinations cost it "
                 f"{_points(gap)}, with {_percent(learns)} right on trained ones."

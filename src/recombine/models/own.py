@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from recombine.models.stack import Stack
 Kind = Literal["classes", "sequence", "next-token"]
 Factory = Callable[..., Any]
 
+OWN = "_recombine_own_"
+"""Modules of files loaded by path are called this and a digest of the file."""
 _GIVEN: dict[str, Factory] = {}
 """Factories handed over in Python, by the name their spec has."""
 
@@ -53,6 +56,10 @@ class Own(Model):
     weights: str = ""
     """A file of trained weights that every seed starts from; none: drawn anew."""
     weights_digest: str = ""
+
+    @classmethod
+    def variants(cls) -> tuple[Model, ...]:
+        return (cls("recombine.models.own:specimen"),)
 
     @property
     def reads(self) -> Reads:  # type: ignore[override]
@@ -84,6 +91,11 @@ class Own(Model):
         if self.weights:
             _fill(module, self.weights)
         return module
+
+
+def specimen(input_shape: tuple[int, ...], outputs: int, classes: int) -> nn.Module:
+    """The smallest model of one's own: one dense layer."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(input_shape), outputs * classes))
 
 
 def known(
@@ -153,6 +165,12 @@ def given(factory: Factory, *, form: Kind) -> Own:
     return Own(name, digest, form)
 
 
+def only_here(part: object) -> bool:
+    """Whether a part of a spec is known to this process alone, and cannot be sent to another."""
+    given_here = isinstance(part, Own) and part.factory in _GIVEN
+    return given_here or type(part).__module__.startswith(OWN)
+
+
 def load(text: str) -> Any:
     """The factory that `file.py:name` or `package.module:name` stands for."""
     if text in _GIVEN:
@@ -171,7 +189,7 @@ def _load_file(path: Path) -> Any:
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    name = f"_recombine_own_{digest}"
+    name = f"{OWN}{digest}"
     if name in sys.modules:
         return sys.modules[name]
     found = importlib.util.spec_from_file_location(name, path)
