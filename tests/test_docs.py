@@ -21,6 +21,26 @@ def test_the_readmes_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(r"Y1's .* Y1: \d+%, with the redundant Y2: \d+%\n", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("page", ["own-model.md", "extending.md"])
+def test_the_examples_of_the_docs_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(example.replace("seeds=3", "seeds=1"), {})
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_the_commands_and_links_of_the_docs_are_legal(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    for line in re.findall(r"^    recombine (.*?)(?:  .*)?$", text, flags=re.MULTILINE):
+        parser().parse_args(shlex.split(line))
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / "docs" / target).exists(), target
+
+
 def test_the_readmes_commands_are_legal() -> None:
     lines = re.findall(r"^    \.venv/bin/recombine (.*?)(?:  .*)?$", README, flags=re.MULTILINE)
     assert len(lines) >= 5

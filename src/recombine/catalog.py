@@ -95,6 +95,11 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "language-model": Entry(
             "recombine.models.language_model:LanguageModel", "LSTM or GRU language model"
         ),
+        "own": Entry("recombine.models.own:Own", "a torch.nn.Module of your own"),
+        "transformer": Entry(
+            "recombine.models.transformer:Transformer",
+            "transformer encoder and decoder, absolute or relative positions",
+        ),
         "mlp": Entry("recombine.models.mlp:MLP", "multilayer perceptron, stacked by hand"),
         "resnet": Entry("recombine.models.resnet:ResNet", "residual network of basic blocks"),
         "seq2seq": Entry(
@@ -104,6 +109,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "vit": Entry("recombine.models.vit:ViT", "vision transformer on patches"),
     },
     "analyses": {
+        "breakdown": Entry(
+            "recombine.analyses.breakdown:Breakdown",
+            "what is answered to each item: errors by factor and combination",
+        ),
         "dependence": Entry(
             "recombine.analyses.dependence:Dependence",
             "dependence matrix: which output leans on which factor",
@@ -212,6 +221,15 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
 }
 
 
+_LENT: dict[tuple[str, str], Any] = {}
+"""Components of files that a user named, for as long as this process runs."""
+
+
+def lend(kind: str, found: Any) -> None:
+    """Put a component on its shelf for as long as this process runs."""
+    _LENT[kind, found.name] = found
+
+
 def names(kind: str) -> list[str]:
     """Every name on a shelf, built in or added by an installed package."""
     return sorted({*_builtin(kind), *_added(kind)})
@@ -226,6 +244,8 @@ def summary(kind: str, name: str) -> str:
 
 def find(kind: str, name: str) -> Any:
     """The class (for studies: the study) of that name, imported now."""
+    if (kind, name) in _LENT:
+        return _LENT[kind, name]
     if name in _builtin(kind):
         module, _, attribute = _builtin(kind)[name].path.partition(":")
         return getattr(importlib.import_module(module), attribute)

@@ -20,7 +20,9 @@ from recombine import catalog, spec
 from recombine.analyses import Analysis
 from recombine.cell import Context, Outcome
 from recombine.conduct import Found, answer, conduct, requests
+from recombine.errors import UsageError
 from recombine.models import Model
+from recombine.models.own import load
 from recombine.runs import Store
 from recombine.seeds import stream
 from recombine.studies import Study
@@ -42,17 +44,38 @@ class Check:
 
 
 def checks(names: Sequence[str] = ()) -> Iterator[Check]:
-    """Every check of these components (`tasks/corners`), or of everything in the catalog."""
+    """Every check of these components, or of everything in the catalog.
+
+    A component is named as in the catalog (`tasks/corners`) or as `path/to/file.py:Class`.
+    """
     wanted = names or [f"{kind}/{name}" for kind in catalog.KINDS for name in catalog.names(kind)]
     for identity in wanted:
+        if ":" in identity:
+            yield from _checks(identity, *_own(identity))
+            continue
         kind, _, name = identity.partition("/")
         if kind not in catalog.KINDS:
             catalog.resolve(identity)  # says what is legal
-        found = catalog.find(kind, name)
-        for subject, label in _subjects(kind, found):
-            for check in SUITE[kind]:
-                promise = check.__name__.removeprefix("check_").replace("_", " ")
-                yield Check(f"{identity}{label}", promise, partial(check, subject))
+        yield from _checks(identity, kind, catalog.find(kind, name))
+
+
+def _checks(identity: str, kind: str, found: Any) -> Iterator[Check]:
+    for subject, label in _subjects(kind, found):
+        for check in SUITE[kind]:
+            promise = check.__name__.removeprefix("check_").replace("_", " ")
+            yield Check(f"{identity}{label}", promise, partial(check, subject))
+
+
+def _own(text: str) -> tuple[str, Any]:
+    """A component in a file, and its kind; it is put on its shelf for as long as we run."""
+    found = load(text)
+    if isinstance(found, Study):
+        return "studies", found
+    for kind, base in (("tasks", Task), ("models", Model), ("analyses", Analysis)):
+        if isinstance(found, type) and issubclass(found, base):
+            catalog.lend(kind, found)
+            return kind, found
+    raise UsageError(f"{text} is no task, model, analysis or study of recombine")
 
 
 def _subjects(kind: str, found: Any) -> list[tuple[Any, str]]:

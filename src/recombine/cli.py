@@ -35,6 +35,20 @@ examples:
   recombine data get mnist                     fetched by name, verified by hash
   recombine data get mnist --from downloads    from files you have, packed or not
   recombine data verify                        read every byte of what is there""",
+    "diagnose": """\
+examples:
+  recombine diagnose mlp corners                          a built-in model on a built-in task
+  recombine diagnose my_model.py:build corners            your own torch.nn.Module
+  recombine diagnose transformer scan/addprim_jump --compare seq2seq
+  recombine diagnose my_model.py:build corners --weights trained.safetensors
+
+A model of your own is a function (or class) that returns a torch.nn.Module. It may ask by name for
+input_shape, outputs, classes, words or tokens. What the module's forward takes and gives:
+  inputs to classes      inputs [batch, ...] -> scores [batch, outputs, classes]
+  sequence to sequence   source [batch, time], words so far [batch, step]
+                         -> scores [batch, step, classes]
+  next token             tokens [batch, time] -> scores [batch, time, tokens]
+docs/own-model.md has a worked example of each.""",
     "runs": """\
 examples:
   recombine runs export results/mine.jsonl.gz     finished records as one file, without weights
@@ -90,6 +104,7 @@ def parser() -> Parser:
     _report(
         _asked(verb("report", "write the report from what the store has", "report"), sizes=False)
     )
+    _diagnose(verb("diagnose", "does this model compose? train it and see", "diagnose"))
     _runs(verb("runs", "move and check stored runs", "runs"))
     _data(verb("data", "sets of images: what there is, fetch, verify", "data", store=False))
     check = verb("check", "run the conformance checks on components", "check", store=False)
@@ -148,6 +163,29 @@ def _report(made: Parser) -> Parser:
         help="also write DIR/<study>-<part>.json from paper-scale runs, and RESULTS.md beside DIR",
     )
     return _json(made)
+
+
+def _diagnose(made: Parser) -> Parser:
+    made.add_argument("model", help="a built-in model, or path/to/file.py:function of your own")
+    made.add_argument("task", help="a built-in task such as corners, or path/to/file.py:Task")
+    made.add_argument(
+        "--compare", metavar="MODEL", default=None, help="a second model, side by side"
+    )
+    made.add_argument("--seeds", type=_whole, default=None, help="networks to train (default: 5)")
+    made.add_argument(
+        "--weights",
+        default=None,
+        help="trained weights (.safetensors, or a state_dict): no training",
+    )
+    made.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="such as recipe.steps=500, model.hidden=64 or task.train_on=four; may be repeated",
+    )
+    made.add_argument("--out", default="card", help="folder of the report card (default: card)")
+    return _json(_work(made))
 
 
 def _runs(made: Parser) -> Parser:

@@ -21,6 +21,7 @@ class Initial:
     def __init__(self, seeds: Sequence[int], init: Init, bound: float) -> None:
         self._streams = [stream(seed, "init") for seed in seeds]
         self._init, self._bound = init, bound
+        self.lanes = len(seeds)
 
     def weight(self, fan_in: int, fan_out: int, *, gates: int = 1, width: int = 0) -> nn.Parameter:
         """A matrix [seed, in, gates × out]; `width` is the layer's own, where it is not `in`."""

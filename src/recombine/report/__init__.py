@@ -3,6 +3,6 @@
 from recombine.report.data import csv
 from recombine.report.drawing import svg
 from recombine.report.markdown import results, summary
-from recombine.report.pages import write
+from recombine.report.pages import write, write_card
 
-__all__ = ["csv", "results", "summary", "svg", "write"]
+__all__ = ["csv", "results", "summary", "svg", "write", "write_card"]

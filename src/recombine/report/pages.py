@@ -39,6 +39,25 @@ def write(folder: Path, findings: Sequence[Finding], *, title: str = TITLE) -> P
     return folder / "index.html"
 
 
+def write_card(
+    folder: Path, finding: Finding, sentences: Sequence[tuple[str, str]], notes: Sequence[str] = ()
+) -> Path:
+    """Write the report card of a model and return its page.
+
+    Each sentence comes with the id of the claim that it rests on; the page links it there.
+    """
+    target = folder.resolve()
+    place.check(target)
+    (study,) = studies([finding])
+    (view,) = study.findings
+    anchors = {claim.claim.id: claim.anchor for claim in view.claims}
+    said = [(text, anchors[claim]) for text, claim in sentences]
+    page = _page("card.html", title=study.study.title, view=study, sentences=said, notes=notes)
+    files = {"style.css": css() + HALO + _resource("style.css"), "index.html": page}
+    place.replace(target, {**files, **_downloads(view)})
+    return folder / "index.html"
+
+
 def _index(shown: Sequence[StudyView], title: str) -> str:
     claims = [c for study in shown for finding in study.findings for c in finding.claims]
     return _page("index.html", title=title, studies=shown, counts=outcomes(claims))

@@ -1,0 +1,48 @@
+"""`recombine diagnose`: train a model on a task of known structure, and say whether it composes."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from recombine.commands import terminal
+from recombine.commands.reproduce import Watch, check_device
+from recombine.diagnosis.answering import Answer, answer
+from recombine.diagnosis.asking import diagnosis
+from recombine.errors import BadValue, UsageError
+from recombine.runs import Store
+
+
+def run(call: Namespace) -> int:
+    """Train what the store lacks, print the verdict and write the card; 1 if a seed failed."""
+    models = [call.model, *([call.compare] if call.compare else [])]
+    if call.weights and call.compare:
+        raise UsageError("--weights belongs to one model: diagnose each alone, or both untrained")
+    for option, given in (("--seeds", call.seeds), ("--workers", call.workers)):
+        if given is not None and given < 1:
+            raise BadValue(option, given, "a whole number from 1 up")
+    check_device(call.device)
+    seeds = call.seeds or (1 if call.weights else 5)
+    asked = diagnosis(models, call.task, seeds=seeds, settings=call.set, weights=call.weights)
+    with Store.open(call.store) as store, terminal.bars(silent=call.json) as progress:
+        hear = Watch(progress, silent=call.json).hear
+        said = answer(asked, store, workers=call.workers, device=call.device, hear=hear)
+    page = said.write(call.out)
+    if call.json:
+        words = [sentence.text for sentence in said.sentences]
+        terminal.print_json({"verdict": words, "notes": list(said.notes), **said.finding.plain()})
+    else:
+        _print(said, page)
+    return 1 if said.failed else 0
+
+
+def _print(said: Answer, page: Path) -> None:
+    out = terminal.console()
+    for sentence in said.sentences:
+        out.print(sentence.text, soft_wrap=True, markup=False)
+    out.print()
+    table = said.finding.tables[0]
+    out.print(terminal.table(table.title, table.columns, table.rows))
+    for note in said.notes:
+        out.print(f"[dim]{note}[/]", soft_wrap=True)
+    out.print(f"The whole card: [bold]{page}[/]", soft_wrap=True)

@@ -1,0 +1,209 @@
+"""Models of one's own: three kinds, stacked or looped alike, and mistakes told in plain words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from recombine.errors import BadValue, UsageError
+from recombine.models.own import Kind, Own, form_of, given, known, load, own
+from recombine.models.own_stacks import OwnClasses, OwnNextToken, OwnSequence
+
+SHAPE, OUTPUTS, CLASSES = (4, 3), 3, 5
+
+
+class Dense(nn.Module):
+    def __init__(self, inputs: int, scores: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(inputs, 7), nn.ReLU(), nn.Linear(7, scores))
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.layers(x.flatten(1))
+        return scores
+
+
+class Recurrent(nn.Module):
+    """Reads the source with an LSTM, and the words so far with another that starts from there."""
+
+    def __init__(self, words: int, classes: int) -> None:
+        super().__init__()
+        self.source, self.words = nn.Embedding(words + 1, 6), nn.Embedding(classes + 1, 6)
+        self.encoder, self.decoder = (nn.LSTM(6, 6, batch_first=True) for _ in range(2))
+        self.readout = nn.Linear(6, classes)
+
+    def forward(self, source: Tensor, words: Tensor) -> Tensor:
+        _, state = self.encoder(self.source(source))
+        states, _ = self.decoder(self.words(words), state)
+        scores: Tensor = self.readout(states)
+        return scores
+
+
+class Language(nn.Module):
+    def __init__(self, tokens: int) -> None:
+        super().__init__()
+        self.embedding, self.rnn = nn.Embedding(tokens, 6), nn.GRU(6, 6, batch_first=True)
+        self.readout = nn.Linear(6, tokens)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        scores: Tensor = self.readout(self.rnn(self.embedding(tokens))[0])
+        return scores
+
+
+def dense(input_shape: tuple[int, ...], outputs: int, classes: int) -> nn.Module:
+    return Dense(input_shape[0] * input_shape[1], outputs * classes)
+
+
+def recurrent(words: int, classes: int) -> nn.Module:
+    return Recurrent(words, classes)
+
+
+def language(tokens: int) -> nn.Module:
+    return Language(tokens)
+
+
+def stack_of(factory: object, form: Kind, seeds: tuple[int, ...] = (0, 1)) -> object:
+    return given(factory, form=form).stack(seeds, SHAPE, OUTPUTS, CLASSES)  # type: ignore[arg-type]
+
+
+def sources() -> Tensor:
+    rows = torch.eye(3)[torch.randint(3, (1, 6, 4), generator=torch.manual_seed(0))]
+    rows[:, 0, 2:] = 0.0
+    return rows
+
+
+def test_a_dense_module_is_stacked() -> None:
+    stack = stack_of(dense, "classes")
+    assert isinstance(stack, OwnClasses) and not stack.looped and stack.lanes == 2
+    x = torch.randn(1, 6, *SHAPE)
+    for lane in range(2):
+        torch.manual_seed(lane)
+        alone = dense(SHAPE, OUTPUTS, CLASSES)(x[0]).reshape(6, OUTPUTS, CLASSES)
+        assert torch.allclose(stack(x)[lane], alone, atol=1e-6)
+
+
+def test_stacked_and_looped_are_the_same() -> None:
+    stack = stack_of(dense, "classes")
+    assert isinstance(stack, OwnClasses)
+    x = torch.randn(1, 6, *SHAPE)
+    together = stack(x)
+    stack.inner.looped = True
+    assert torch.allclose(stack(x), together, atol=1e-6)
+
+
+def test_a_recurrent_module_is_looped_and_decodes_word_by_word() -> None:
+    stack = stack_of(recurrent, "sequence")
+    assert isinstance(stack, OwnSequence) and stack.looped
+    free = stack(sources())
+    assert free.shape == (2, 6, OUTPUTS, CLASSES)
+    again = stack.forced(sources().expand(2, -1, -1, -1), free.argmax(-1))
+    assert torch.allclose(again, free, atol=1e-6)
+    torch.manual_seed(1)
+    module, index = recurrent(3, CLASSES), (sources()[0].argmax(-1) + 1) * sources()[0].any(-1)
+    words = torch.zeros(6, 1, dtype=torch.long)
+    for t in range(OUTPUTS):
+        scores = module(index, words)[:, -1]
+        assert torch.allclose(free[1, :, t], scores, atol=1e-5)
+        words = torch.cat([words, scores.argmax(-1, keepdim=True) + 1], dim=1)
+
+
+def test_a_language_model_reads_source_separator_and_words() -> None:
+    stack = stack_of(language, "next-token")
+    assert isinstance(stack, OwnNextToken)
+    free = stack(sources())
+    again = stack.forced(sources().expand(2, -1, -1, -1), free.argmax(-1))
+    assert torch.allclose(again, free, atol=1e-6)
+    torch.manual_seed(0)
+    module, index = language(3 + CLASSES + 2), (sources()[0].argmax(-1) + 1) * sources()[0].any(-1)
+    tokens = torch.cat([index, torch.full((6, 1), 4)], dim=1)
+    assert torch.allclose(free[0, :, 0], module(tokens)[:, -1, 5:], atol=1e-5)
+
+
+def test_the_kind_follows_from_what_forward_takes() -> None:
+    told = known(SHAPE, OUTPUTS, CLASSES, sequences=True)
+    assert form_of(recurrent, sequences=True, known=told) == "sequence"
+    assert form_of(language, sequences=True, known=told) == "next-token"
+    assert form_of(dense, sequences=False, known={}) == "classes"
+
+
+def test_seeds_are_drawn_alone_and_the_global_generator_is_left_alone() -> None:
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    both, one = stack_of(dense, "classes"), stack_of(dense, "classes", (1,))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    for p, q in zip(both.parameters(), one.parameters(), strict=True):  # type: ignore[attr-defined]
+        assert torch.equal(p[1], q[0])
+
+
+class LooksAhead(Recurrent):
+    def forward(self, source: Tensor, words: Tensor) -> Tensor:
+        return super().forward(source, words) + self.words(words).sum((1, 2), keepdim=True)
+
+
+class Fails(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        raise RuntimeError("mat1 and mat2 cannot be multiplied")
+
+
+@pytest.mark.parametrize(
+    ("factory", "form", "words"),
+    [
+        (lambda: Dense(12, 4), "classes", ["gave (2, 4)", "expected (2, 3, 5)"]),
+        (lambda: Fails(), "classes", ["mat1 and mat2", "(2, 4, 3) float32", "3 outputs"]),
+        (lambda: LooksAhead(3, CLASSES), "sequence", ["looks ahead", "mask later words"]),
+        (lambda: Recurrent(3, 4), "sequence", ["expected (2, 3, 5)", "5 target words"]),
+        (lambda: Language(9), "next-token", ["10"]),
+        (lambda: 3, "classes", ["gave int", "torch.nn.Module"]),
+        (lambda size: Dense(12, 15), "classes", ["takes 'size'", "input_shape"]),
+    ],
+)
+def test_mistakes_are_told_in_plain_words(factory: object, form: Kind, words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        stack_of(factory, form)
+    message = str(caught.value)
+    assert all(word in message for word in words), message
+    assert "\n" not in message
+
+
+def test_files_and_names_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        load(f"{tmp_path}/absent.py:build")
+    path = tmp_path / "mine.py"
+    path.write_text("def build(): ...\n")
+    with pytest.raises(UsageError, match="has no make: it has build"):
+        load(f"{path}:make")
+    path.write_text("import nothing_of_that_name\n")
+    with pytest.raises(UsageError, match="cannot be loaded: ModuleNotFoundError"):
+        load(f"{path}:build")
+    with pytest.raises(UsageError, match=r"expected path/to/file\.py:function"):
+        load("build")
+
+
+def test_a_changed_file_is_another_model(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("import torch\ndef build(): return torch.nn.Linear(2, 2)\n")
+    first = own(f"{path}:build", form="classes")
+    path.write_text("import torch\ndef build(): return torch.nn.Linear(2, 2, bias=False)\n")
+    second = own(f"{path}:build", form="classes")
+    assert first.source != second.source
+    assert len(list(second.stack([0], (2,), 1, 2).parameters())) == 1
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "pt"])
+def test_trained_weights_are_put_in_place(tmp_path: Path, suffix: str) -> None:
+    from safetensors.torch import save_file
+
+    source = tmp_path / "mine.py"
+    source.write_text("import torch\ndef build(): return torch.nn.Linear(2, 2)\n")
+    module, path = nn.Linear(2, 2), tmp_path / f"trained.{suffix}"
+    state = {name: value.contiguous() for name, value in module.state_dict().items()}
+    save_file(state, path) if suffix == "safetensors" else torch.save(state, path)
+    blueprint = own(f"{source}:build", form="classes", weights=str(path))
+    x = torch.randn(1, 3, 2)
+    assert torch.allclose(blueprint.stack([0], (2,), 1, 2)(x)[0, :, 0], module(x[0]), atol=1e-6)
+    wrong = Own(f"{source}:build", "", "classes", str(path))
+    torch.save({"other": torch.zeros(1)}, tmp_path / "bad.pt")
+    with pytest.raises(BadValue, match="a state of this very module"):
+        Own(wrong.factory, "", "classes", str(tmp_path / "bad.pt")).stack([0], (2,), 1, 2)
