@@ -4,15 +4,16 @@ import recombine
 print(recombine.diagnose("mlp", "corners"))
 """
 
+from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
 
+EVERYDAY = {"diagnose": "recombine.diagnosis"}
+"""Functions for everyday use and the rooms they are in, imported when first asked for."""
+
 
 def __getattr__(name: str) -> Any:
-    """Functions for everyday use, imported when first asked for: torch takes a while."""
-    if name == "diagnose":
-        from recombine.diagnosis import diagnose
-
-        return diagnose
+    if name in EVERYDAY:
+        return getattr(import_module(EVERYDAY[name]), name)
     raise AttributeError(f"module 'recombine' has no attribute {name!r}")
