@@ -145,7 +145,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
-            "Gradient Descent Resists Compositionality (parts: corners, scan)",
+            "Gradient Descent Resists Compositionality (parts: pairs, scan, corners)",
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",

@@ -111,7 +111,7 @@ def parser() -> Parser:
     check.add_argument("names", nargs="*", help="such as tasks/corners; none: everything there is")
     _json(check)
     bench = verb("bench", "measure speed, as ratios within one run", "bench", store=False)
-    bench.add_argument("names", nargs="*", help="lanes, solver, start, store; none: all")
+    bench.add_argument("names", nargs="*", help="lanes, pairs, solver, start, store; none: all")
     _json(bench)
     return top
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from recombine.studies.gradient_corners import CornersPart
+from recombine.studies.gradient_pairs import PairsPart
 from recombine.studies.gradient_scan import ScanPart
 from recombine.studies.study import published
 
-STUDY = published("gradient", CornersPart(), ScanPart())
+STUDY = published("gradient", PairsPart(), ScanPart(), CornersPart())
