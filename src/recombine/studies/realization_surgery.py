@@ -15,7 +15,7 @@ from recombine.studies import realization_surgery_shown as shown
 from recombine.studies.figure import Figure
 from recombine.studies.realization_reading import all_of, interval, paired
 from recombine.studies.realization_surgery_cells import Graft, Pruning, Surgery
-from recombine.studies.realization_trained import EPOCH, network
+from recombine.studies.realization_trained import CHOSEN, EPOCH, PROFILES, network
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -54,7 +54,7 @@ class SurgeryPart(Part):
 
     name: ClassVar[str] = "surgery"
     title: ClassVar[str] = "Exchanged components and pruned neurons"
-    profiles: ClassVar[tuple[str, ...]] = ("as-run", "as-printed")
+    profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 3}
     smallest: ClassVar[tuple[str, ...]] = (
         "host.model.hidden=8", "host.model.output_embedding=8", "host.recipe.steps=10",
@@ -70,10 +70,14 @@ class SurgeryPart(Part):
             retrain = retraining(host, EPOCHS[scale][0])
             # At paper scale a row is a job of its own: a network fills a core by itself.
             for name, some in shown.together(scale, kind, grafts).items():
-                needs[name] = Need(Surgery(host, donor, some, retrain), range(seeds))
+                needs[name] = Need(
+                    Surgery(host, donor, some, retrain, CHOSEN[profile]), range(seeds)
+                )
         guided = network("guided", scale=scale, profile=profile)
         retrain = retraining(guided, EPOCHS[scale][1])
-        needs["pruning"] = Need(Pruning(guided, retrain, KEEP[scale]), range(seeds))
+        needs["pruning"] = Need(
+            Pruning(guided, retrain, KEEP[scale], CHOSEN[profile]), range(seeds)
+        )
         return needs
 
     def judges(self) -> Mapping[str, Judge]:
@@ -100,8 +104,9 @@ def retraining(host: Trial, epochs: int) -> Recipe:
 
 def _new(results: Results, kind: str, label: str) -> tuple[Float[np.ndarray, " seed"], np.ndarray]:
     """NC of a row after retraining, and of the host alone, for the seeds that both have."""
-    row, alone = results[shown.place(results, kind, label)], results["pruning"]
-    return paired(row, alone, f"{label}/last/new_compositions", "whole/new_compositions")
+    row, alone = (results[shown.place(results, kind, name)] for name in (label, "itself"))
+    name = f"{label}/{CHOSEN[results.profile]}/new_compositions"
+    return paired(row, alone, name, "itself/first/new_compositions")
 
 
 def whole_parts_matter(results: Results, level: float) -> Verdict:
@@ -124,7 +129,7 @@ def nothing_rescues(results: Results, level: float) -> Verdict:
     verdicts = []
     for label in ("encoder", "decoder"):
         cell = results[shown.place(results, "baseline", label)]
-        found = interval(cell.scalar(f"{label}/last/new_compositions"), level)
+        found = interval(cell.scalar(f"{label}/{CHOSEN[results.profile]}/new_compositions"), level)
         verdicts.append((label, stats.below(found, RESCUED)))
     return all_of(verdicts)
 
@@ -139,5 +144,6 @@ def pruning_collapses(results: Results, level: float) -> Verdict:
 def retraining_restores(results: Results, level: float) -> Verdict:
     """C7: what the pruned network knows after retraining, minus the whole one."""
     cell = results["pruning"]
-    whole, after = (cell.scalar(f"{when}/new_compositions") for when in ("whole", "last"))
+    rules = ("whole", CHOSEN[results.profile])
+    whole, after = (cell.scalar(f"{when}/new_compositions") for when in rules)
     return stats.above(interval(after - whole, level), -RESTORED)
