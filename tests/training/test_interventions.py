@@ -61,7 +61,9 @@ def test_guidance_moves_attention_to_where_it_should_be() -> None:
     long = recipe(1.0, evaluate_at=(), evaluate_whole=True)
     long = Recipe(**{**long.__dict__, "steps": 150, "clip": 5.0, "optimizer": Adam(0.01)})
     stack = train(TASK, MODEL, long, seeds=[0])[0].stack
-    examples = TASK.show(z := TASK.combinations("heldout_tables"), TASK.draw_noise(len(z), stream(0, "test")))
+    examples = TASK.show(
+        z := TASK.combinations("heldout_tables"), TASK.draw_noise(len(z), stream(0, "test"))
+    )
     inputs = torch.from_numpy(examples.inputs).unsqueeze(0)
     seen = read_sites(stack, inputs, ["decoder.1.attention"])["decoder.1.attention"]
     assert float(seen[..., 1].detach().mean()) > 0.8
