@@ -156,8 +156,8 @@ def test_share_of_the_group_among_the_strongest() -> None:
 def test_sizes_are_all_of_the_small_ones_and_eighths_of_octaves_after() -> None:
     assert sizes(10) == list(range(1, 10))
     found = sizes(512)
-    assert found[:17] == list(range(1, 17)) + [18]
-    assert all(b - a == max(1, a // 16 * 2) or a < 16 or b / a <= 1.125 for a, b in pairwise(found))
+    assert found[:17] == [*range(1, 17), 18]
+    assert all(b - a == 1 or b / a <= 1.125 for a, b in pairwise(found))
     assert max(found) < 512 and len(found) < 60
 
 

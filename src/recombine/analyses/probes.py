@@ -289,7 +289,7 @@ def _fit(
     classes = np.unique(y)
     if len(classes) == 1:
         return _Probe(np.zeros((1, x.shape[1])), np.zeros(1), classes)
-    # Ten times scikit-learn's tolerance: measured, accuracies stay within a point, in half the time.
+    # Ten times scikit-learn's tolerance: accuracies stay within a point, in half the time.
     weight = "balanced" if even else None
     model = LogisticRegression(C=c, max_iter=300, tol=1e-3, class_weight=weight)
     with warnings.catch_warnings():

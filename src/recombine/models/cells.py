@@ -59,6 +59,11 @@ class Cell(nn.Module, ABC):
         h = x.new_zeros(len(self.input), x.shape[1], self.hidden_size)
         return (h,) * len(self.carried)
 
+    @staticmethod
+    def recurrent(recur: Shared, h: Tensor, *, first: bool) -> Float[Tensor, "seed batch gates"]:
+        """The state times its weights; at the first step there is no state to be multiplied."""
+        return recur.of_zeros(h.shape[1]) if first else recur(h)
+
     def open(self) -> tuple[Shared, Shared]:
         """The input's and the state's weights for one pass; `step` wants the second."""
         return Shared(self.input, self.input_bias), Shared(self.hidden, self.hidden_bias)
@@ -71,8 +76,13 @@ class Cell(nn.Module, ABC):
         recur: Shared,
         tap: Tap,
         site: str,
+        *,
+        first: bool = False,
     ) -> State:
-        """The next state, from the input times its weights and the state before."""
+        """The next state, from the input times its weights and the state before.
+
+        `first` says that the state before is zeros.
+        """
 
 
 class GRU(Cell):
@@ -94,14 +104,17 @@ class GRU(Cell):
         recur: Shared,
         tap: Tap,
         site: str,
+        *,
+        first: bool = False,
     ) -> State:
         (h,) = state
-        size = self.hidden_size
-        recurrent = recur(h)
-        gates = sigmoid(projected[..., : 2 * size] + recurrent[..., : 2 * size])
-        r = tap(f"{site}.reset", gates[..., :size])
-        z = tap(f"{site}.update", gates[..., size:])
-        n = torch.tanh(projected[..., 2 * size :] + r * recurrent[..., 2 * size :])
+        # split, whose gradient is one concatenation; slices would each make one of full size
+        sizes = [2 * self.hidden_size, self.hidden_size]
+        gates_in, new_in = projected.split(sizes, dim=-1)
+        gates_h, new_h = self.recurrent(recur, h, first=first).split(sizes, dim=-1)
+        r, z = sigmoid(gates_in + gates_h).chunk(2, dim=-1)
+        r, z = tap(f"{site}.reset", r), tap(f"{site}.update", z)
+        n = torch.tanh(new_in + r * new_h)
         n = tap(f"{site}.new", n)
         h = n + z * (h - n) if self.convention == "torch" else h + z * (n - h)
         return (tap(f"{site}.state", h),)
@@ -120,9 +133,11 @@ class LSTM(Cell):
         recur: Shared,
         tap: Tap,
         site: str,
+        *,
+        first: bool = False,
     ) -> State:
         h, c = state
-        i, f, g, o = (projected + recur(h)).chunk(4, dim=-1)
+        i, f, g, o = (projected + self.recurrent(recur, h, first=first)).chunk(4, dim=-1)
         i = tap(f"{site}.input", sigmoid(i))
         f = tap(f"{site}.forget", sigmoid(f))
         g = tap(f"{site}.new", torch.tanh(g))

@@ -21,7 +21,8 @@ from recombine.studies.figure import (
     Points,
 )
 from recombine.studies.realization_looking import CELLS, DRAWN, GATES, MATRICES, ROWS, Row
-from recombine.studies.realization_reading import COLOURS, KINDS, interval
+from recombine.studies.realization_reading import COLOURS, interval
+from recombine.studies.realization_trained import KINDS
 from recombine.studies.results import Results
 from recombine.studies.table import Table, Value
 

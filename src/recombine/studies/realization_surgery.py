@@ -15,7 +15,7 @@ from recombine.studies import realization_surgery_shown as shown
 from recombine.studies.figure import Figure
 from recombine.studies.realization_reading import all_of, interval, paired
 from recombine.studies.realization_surgery_cells import Graft, Pruning, Surgery
-from recombine.studies.realization_trained import CHOSEN, EPOCH, PROFILES, network
+from recombine.studies.realization_trained import CHOSEN, EPOCH, KINDS, OTHER, PROFILES, network
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -39,7 +39,6 @@ GRAFTS: Mapping[str, tuple[Graft, ...]] = {
     "baseline": (Graft("encoder", ("encoder.*",)), Graft("decoder", ("decoder.*",)), ITSELF),
 }
 """What each kind of network gets from the other; a cell's weights go with its biases."""
-OTHER = {"guided": "baseline", "baseline": "guided"}
 EPOCHS = {"quick": (6, 6), "paper": (100, 20)}
 """Of retraining after an exchange, and after pruning."""
 KEEP = {"quick": 0.1, "paper": 0.05}
@@ -57,28 +56,24 @@ class SurgeryPart(Part):
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 3}
     smallest: ClassVar[tuple[str, ...]] = (
+        "model.hidden=8", "model.output_embedding=8", "recipe.steps=10",
         "host.model.hidden=8", "host.model.output_embedding=8", "host.recipe.steps=10",
         "donor.model.hidden=8", "donor.model.output_embedding=8", "donor.recipe.steps=10",
         "retrain.steps=10",
     )  # fmt: skip
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        needs = {}
-        for kind, grafts in GRAFTS.items():
-            host = network(kind, scale=scale, profile=profile)
-            donor = network(OTHER[kind], scale=scale, profile=profile)
+        hosts = {kind: network(kind, scale=scale, profile=profile) for kind in KINDS}
+        needs = {f"{kind} network": Need(host, range(seeds)) for kind, host in hosts.items()}
+        for kind, host in hosts.items():
             retrain = retraining(host, EPOCHS[scale][0])
             # At paper scale a row is a job of its own: a network fills a core by itself.
-            for name, some in shown.together(scale, kind, grafts).items():
-                needs[name] = Need(
-                    Surgery(host, donor, some, retrain, CHOSEN[profile]), range(seeds)
-                )
-        guided = network("guided", scale=scale, profile=profile)
-        retrain = retraining(guided, EPOCHS[scale][1])
-        needs["pruning"] = Need(
-            Pruning(guided, retrain, KEEP[scale], CHOSEN[profile]), range(seeds)
-        )
-        return needs
+            for name, some in shown.together(scale, kind, GRAFTS[kind]).items():
+                cell = Surgery(host, hosts[OTHER[kind]], some, retrain, CHOSEN[profile])
+                needs[name] = Need(cell, range(seeds))
+        retrain = retraining(hosts["guided"], EPOCHS[scale][1])
+        pruning = Pruning(hosts["guided"], retrain, KEEP[scale], CHOSEN[profile])
+        return {**needs, "pruning": Need(pruning, range(seeds))}
 
     def judges(self) -> Mapping[str, Judge]:
         return {

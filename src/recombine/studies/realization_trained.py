@@ -7,9 +7,7 @@ from typing import Literal
 
 from recombine.analyses.substitution import Parameters
 from recombine.cell import Context
-from recombine.models.seq2seq import Seq2Seq
-from recombine.tasks.lookup import LookupTables
-from recombine.training import Adam, Guidance, Keep, Recipe
+from recombine.studies.realization_cells import ROWS, Arm, training
 from recombine.training.trial import Trial
 
 Chosen = Literal["last", "lowest-dev-loss", "best-dev-accuracy"]
@@ -21,28 +19,13 @@ CHOSEN: Mapping[str, Chosen] = {
 }
 """By profile: as the paper's networks were chosen, as it says they were, and not chosen at all."""
 PROFILES = tuple(CHOSEN)
-EPOCH = 232
+KINDS: tuple[Arm, ...] = ("baseline", "guided")
+OTHER: Mapping[str, Arm] = {"guided": "baseline", "baseline": "guided"}
+EPOCH = ROWS
 """Updates an epoch: the rows of the training set, one at a time."""
 
 
-def training(scale: str, profile: str, arm: str) -> Trial:
-    steps = EPOCH * (20 if scale == "quick" else 100)
-    hidden = 64 if scale == "quick" else 512
-    recipe = Recipe(
-        steps=steps, batch=1, sampling="each-once", loss="sequence-cross-entropy",
-        optimizer=Adam(rate=0.001), clip=5.0, evaluate_at=tuple(range(0, steps + 1, EPOCH)),
-        evaluate_whole=True, guidance=Guidance() if arm == "guided" else None, lanes="looped",
-        keep=(Keep("lowest-dev-loss", "loss/validation", "lower"), Keep("best-dev-accuracy", "accuracy/validation", "higher"))
-    )  # fmt: skip
-    return Trial(
-        LookupTables(),
-        Seq2Seq(hidden=hidden, output_embedding=hidden, start="last-word"),
-        recipe,
-        keep_weights=True,
-    )
-
-
-def network(kind: str, *, scale: str, profile: str) -> Trial:
+def network(kind: Arm, *, scale: str, profile: str) -> Trial:
     """How a network of this kind is trained; `last-epoch` opens the networks of `as-run`."""
     return training(scale, "as-run" if profile == "last-epoch" else profile, kind)
 
