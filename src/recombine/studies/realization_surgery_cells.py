@@ -82,7 +82,8 @@ class Surgery(Cell):
     name: ClassVar[str] = "realization-surgery"
 
     host: Trial
-    donor: Trial
+    donor: Recipe
+    """How the other network was trained; task and model are the host's."""
     grafts: tuple[Graft, ...]
     """Each makes a network of its own; they are trained side by side."""
     retrain: Recipe
@@ -99,17 +100,14 @@ class Surgery(Cell):
             raise BadValue(
                 "cells/realization-surgery.grafts", labels, "one or more, all named differently"
             )
-        if (self.host.model, self.host.task) != (self.donor.model, self.donor.task):
-            raise BadValue(
-                "cells/realization-surgery.donor", self.donor.model, "the host's model and task"
-            )
 
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         return {seed: self._one(seed, context) for seed in seeds}
 
     def _one(self, seed: int, context: Context) -> Outcome:
         host = trained(self.host, seed, context, weights=self.weights)
-        donor = trained(self.donor, seed, context, weights=self.weights)
+        other = replace(self.host, recipe=self.donor)
+        donor = trained(other, seed, context, weights=self.weights)
         lanes = [substitute(host, donor, graft.parameters) for graft in self.grafts]
         taken = [set(component(host, graft.parameters)) for graft in self.grafts]
         frozen = {
