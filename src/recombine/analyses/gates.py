@@ -26,7 +26,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float
 
-from recombine.analyses.analysis import Analysis
+from recombine.analyses.analysis import RecurrentAnalysis
 from recombine.analyses.traces import everything, trace
 from recombine.errors import UnknownName
 from recombine.models.model import Model
@@ -66,7 +66,7 @@ def saturation(
 
 
 @dataclass(frozen=True)
-class Gates(Analysis):
+class Gates(RecurrentAnalysis):
     """Measures the saturation of one gate of one part of a recurrent model, over all states."""
 
     name: ClassVar[str] = "gates"
