@@ -97,7 +97,8 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "realization": Entry(
             "recombine.studies.realization:STUDY",
-            "On the Realization of Compositionality in Neural Networks (parts: inside, surgery)",
+            "On the Realization of Compositionality in Neural Networks "
+            "(parts: accuracy, inside, surgery)",
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
@@ -130,6 +131,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gated-table": Entry(
             "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"
+        ),
+        "realization-chains": Entry(
+            "recombine.studies.realization_chains:Chains",
+            "longer chains of lookup tables than a network was trained on",
         ),
         "realization-graft": Entry(
             "recombine.studies.realization_surgery_cells:Graft", "a component, by its parameters"
