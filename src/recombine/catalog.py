@@ -133,6 +133,22 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.analyses.salience:Salience",
             "salience of conjunctions in a layer's representation",
         ),
+        "activations": Entry(
+            "recombine.analyses.activations:Activations",
+            "how units of a recurrent model use their range: ranges and entropies",
+        ),
+        "diagnostics": Entry(
+            "recombine.analyses.diagnostics:Diagnostics",
+            "diagnostic classifiers on a recurrent model, and its functional groups of units",
+        ),
+        "gates": Entry(
+            "recombine.analyses.gates:Gates",
+            "gate saturation of a recurrent model, as what happens to the state",
+        ),
+        "weights": Entry(
+            "recombine.analyses.weights:Weights",
+            "weight matrices: concentration, polarity, modularity of the strongest edges",
+        ),
         "boundary": Entry(
             "recombine.analyses.boundary:Boundary",
             "decision boundary of a two-dimensional problem: a map and an angle",
@@ -146,6 +162,11 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
             "Gradient Descent Resists Compositionality (parts: pairs, scan, corners)",
+        ),
+        "realization": Entry(
+            "recombine.studies.realization:STUDY",
+            "On the Realization of Compositionality in Neural Networks "
+            "(parts: accuracy, inside, surgery)",
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
@@ -200,6 +221,23 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "spans": Entry(
             "recombine.studies.spans_cells:SpansRun", "a language model and its decomposition"
+        ),
+        "realization-chains": Entry(
+            "recombine.studies.realization_chains:Chains",
+            "longer chains of lookup tables than a network was trained on",
+        ),
+        "realization-graft": Entry(
+            "recombine.studies.realization_surgery_cells:Graft", "a component, by its parameters"
+        ),
+        "realization-inside": Entry(
+            "recombine.studies.realization_surgery_cells:Inside", "what is inside a trained network"
+        ),
+        "realization-pruning": Entry(
+            "recombine.studies.realization_surgery_cells:Pruning", "prune neurons, and retrain"
+        ),
+        "realization-surgery": Entry(
+            "recombine.studies.realization_surgery_cells:Surgery",
+            "exchange a component, freeze it, and retrain the rest",
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(

@@ -29,6 +29,7 @@ from recombine.studies import Study
 from recombine.tasks import Task
 from recombine.tasks.task import IGNORE
 from recombine.training import Probe, Recipe, Trial
+from recombine.training.recipe import Loss
 
 MANY = 200
 """Examples a check looks at."""
@@ -238,8 +239,9 @@ def _family(site: str, sites: Sequence[str]) -> set[str]:
 
 
 def _trial(analysis: Analysis) -> Trial:
-    task, model = catalog.find("tasks", "corners")(), catalog.find("models", "mlp")()
-    recipe = Recipe(steps=5, evaluate_at=(0,), evaluation_examples=50)
+    task, model = analysis.example()
+    loss: Loss = "token-cross-entropy" if model.reads == "sequences" else "cross-entropy"
+    recipe = Recipe(steps=5, evaluate_at=(0,), evaluation_examples=50, loss=loss)
     return Trial(task, model, recipe, (Probe(analysis, (0, 5)),))
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from known_network import TABLE_UNITS, TIME_UNIT, Known
 
+from known_network import TABLE_UNITS, TIME_UNIT, Known
 from recombine.analyses.activations import Activations
 from recombine.analyses.diagnostics import Diagnostics
 from recombine.analyses.gates import Gates
@@ -76,7 +76,7 @@ def test_gates_and_activations_of_the_known_network() -> None:
     assert gates["gates/encoder.update/overwritten"] == pytest.approx(np.full((2, 40), first))
     assert gates["gates/encoder.update/kept"] == pytest.approx(np.full((2, 40), 1 - first))
     assert gates["gates/encoder.update/switching"].tolist() == [1.0, 1.0]
-    printed = Gates(convention="as-printed").measure(Known(TASK), TASK, MODEL)
+    printed = Gates(convention="printed").measure(Known(TASK), TASK, MODEL)
     assert printed["gates/encoder.update/kept"] == pytest.approx(np.full((2, 40), first))
     used = Activations().measure(Known(TASK), TASK, MODEL)
     assert used["activations/encoder.state/range"][0, TIME_UNIT] == pytest.approx(0.75 / 2)

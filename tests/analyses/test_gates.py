@@ -7,7 +7,7 @@ from recombine.analyses.gates import Gates, meaning, saturation
 from recombine.errors import UnknownName
 
 
-@pytest.mark.parametrize("convention", ["torch", "as-printed"])
+@pytest.mark.parametrize("convention", ["torch", "printed"])
 def test_kept_is_what_the_mixture_keeps(convention: str) -> None:
     """Tried on the formulas themselves, with z at its ends."""
     h, n = 3.0, 7.0
@@ -22,7 +22,7 @@ def test_kept_is_what_the_mixture_keeps(convention: str) -> None:
 
 def test_only_the_update_gate_depends_on_the_convention() -> None:
     for gate in ("reset", "forget", "input", "output"):
-        assert meaning(gate, "torch") == meaning(gate, "as-printed")
+        assert meaning(gate, "torch") == meaning(gate, "printed")
 
 
 def test_saturation_counts_samples_unit_by_unit() -> None:

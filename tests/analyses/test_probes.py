@@ -1,5 +1,7 @@
 """Probes on activations whose functional groups are known by construction."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score
@@ -11,6 +13,7 @@ from recombine.analyses.probes import (
     balanced,
     control_labels,
     diagnose,
+    sizes,
     strong_share,
 )
 
@@ -148,3 +151,25 @@ def test_two_classes_and_units_that_never_move() -> None:
 def test_share_of_the_group_among_the_strongest() -> None:
     strength = np.arange(100.0)
     assert strong_share((99, 98, 10), strength, 0.05) == pytest.approx(2 / 3)
+
+
+def test_sizes_are_all_of_the_small_ones_and_eighths_of_octaves_after() -> None:
+    assert sizes(10) == list(range(1, 10))
+    found = sizes(512)
+    assert found[:17] == [*range(1, 17), 18]
+    assert all(b - a == 1 or b / a <= 1.125 for a, b in pairwise(found))
+    assert max(found) < 512 and len(found) < 60
+
+
+def test_a_size_between_two_that_were_tried_is_found() -> None:
+    """Accuracy that steps up at 27 units: 28 is tried first, then 27."""
+    from recombine.analyses.probes import _grow
+
+    tried: list[int] = []
+
+    def attempts(k: int) -> list[float]:
+        tried.append(k)
+        return [1.0 if k >= 27 else 0.5]
+
+    assert _grow(100, 1.0, attempts, folds=1) == (27, 1.0)
+    assert len(tried) < 27

@@ -6,6 +6,7 @@ import torch
 
 from recombine.analyses.pruning import prune
 from recombine.analyses.substitution import put, take
+from recombine.analyses.traces import everything
 from recombine.errors import BadValue, UnknownName
 from recombine.models.seq2seq import Seq2Seq
 from recombine.models.stack import Stack
@@ -75,7 +76,7 @@ def test_names_that_are_none_and_nothing_left_to_train_are_refused() -> None:
 
 
 def test_pruning_a_sequence_model() -> None:
-    inputs = torch.from_numpy(TASK.render(TASK.combinations("all"), np.zeros((0,)))).unsqueeze(0)
+    inputs = torch.from_numpy(everything(TASK).inputs).unsqueeze(0)
     whole = fresh(0, 1)
     sites = ("encoder.*.state", "decoder.*.state", "decoder.start")
     everyone = {site: np.ones((2, 8), dtype=bool) for site in sites}
@@ -99,7 +100,7 @@ def test_pruned_units_stay_silent_in_retraining() -> None:
 
 
 def test_a_component_put_back_gives_the_same_answers() -> None:
-    inputs = torch.from_numpy(TASK.render(TASK.combinations("all"), np.zeros((0,)))).unsqueeze(0)
+    inputs = torch.from_numpy(everything(TASK).inputs).unsqueeze(0)
     stack, again = fresh(5), fresh(6)
     put(again, [take(stack, 0)])
     assert torch.equal(stack(inputs), again(inputs))

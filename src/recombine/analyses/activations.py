@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from recombine.analyses.analysis import Analysis
+from recombine.analyses.analysis import RecurrentAnalysis
 from recombine.analyses.traces import everything, trace
 from recombine.models.model import Model
 from recombine.models.stack import Stack
@@ -53,7 +53,7 @@ def entropies(shares: Float[np.ndarray, "unit bin"]) -> Float[np.ndarray, " unit
 
 
 @dataclass(frozen=True)
-class Activations(Analysis):
+class Activations(RecurrentAnalysis):
     """Measures every unit of one part of a recurrent model, over all states."""
 
     name: ClassVar[str] = "activations"

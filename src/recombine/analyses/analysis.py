@@ -11,9 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from recombine.models.mlp import MLP
 from recombine.models.model import Model
+from recombine.models.seq2seq import Seq2Seq
 from recombine.models.stack import Stack
 from recombine.spec import Spec
+from recombine.tasks.corners import Corners
+from recombine.tasks.lookup import LookupTables
 from recombine.tasks.task import Examples, Task
 
 ANALYSIS_SEED = 0
@@ -26,9 +30,23 @@ class Analysis(Spec, ABC):
 
     kind: ClassVar[str] = "analyses"
 
+    def example(self) -> tuple[Task, Model]:
+        """A task and a model it can read: what the conformance checks try it on."""
+        return Corners(), MLP()
+
     @abstractmethod
     def measure(self, stack: Stack, task: Task, model: Model) -> Mapping[str, np.ndarray]:
         """Named arrays whose first dimension is the seed."""
+
+
+@dataclass(frozen=True)
+class RecurrentAnalysis(Analysis, ABC):
+    """Reads a recurrent model at sites named `<part>.<step>.<what>`, on a task of sequences."""
+
+    def example(self) -> tuple[Task, Model]:
+        task = LookupTables(tables=4, bits=2, held_tables=1, held_compositions=2, held_inputs=1,
+                            validation=3)  # fmt: skip
+        return task, Seq2Seq(embedding=4, hidden=8, output_embedding=8)
 
 
 def shown(examples: Examples, stack: Stack) -> Tensor:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from recombine.analyses.analysis import Analysis
+from recombine.analyses.analysis import RecurrentAnalysis
 from recombine.analyses.probes import Diagnosis, Samples, Variant, diagnose
 from recombine.analyses.traces import Reads, Trace, everything, trace, words_like
 from recombine.errors import BadValue
@@ -19,7 +19,7 @@ from recombine.tasks.task import Task
 
 
 @dataclass(frozen=True)
-class Diagnostics(Analysis):
+class Diagnostics(RecurrentAnalysis):
     """Reads the current word, or the time step, off the units at one kind of site."""
 
     name: ClassVar[str] = "diagnostics"

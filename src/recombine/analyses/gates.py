@@ -4,7 +4,7 @@ A gate is *saturated* below .1 or above .9. What that means depends on which sid
 multiplies, and two conventions are in use:
 
     torch:        h' = (1 − z) · n + z · h        z above .9: the state is kept
-    as printed:   h' = (1 − z) · h + z · n        z above .9: the state is overwritten
+    printed:      h' = (1 − z) · h + z · n        z above .9: the state is overwritten
 
 Networks here (and those of the paper, which ran on PyTorch) record torch's z; the paper reads it
 by the formula it prints, and so says "new information rarely enters" where the state is in fact
@@ -26,7 +26,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from jaxtyping import Float
 
-from recombine.analyses.analysis import Analysis
+from recombine.analyses.analysis import RecurrentAnalysis
 from recombine.analyses.traces import everything, trace
 from recombine.errors import UnknownName
 from recombine.models.model import Model
@@ -35,7 +35,7 @@ from recombine.tasks.task import Task
 
 LOW, HIGH = 0.1, 0.9
 OFTEN = 0.1
-Convention = Literal["torch", "as-printed"]
+Convention = Literal["torch", "printed"]
 
 MEANINGS: Mapping[str, tuple[str, str]] = {
     "update": ("kept", "overwritten"),
@@ -55,7 +55,7 @@ def meaning(gate: str, convention: Convention = "torch") -> tuple[str, str]:
     if gate not in MEANINGS:
         raise UnknownName("gate", gate, MEANINGS)
     high, low = MEANINGS[gate]
-    return (low, high) if gate == "update" and convention == "as-printed" else (high, low)
+    return (low, high) if gate == "update" and convention == "printed" else (high, low)
 
 
 def saturation(
@@ -66,24 +66,25 @@ def saturation(
 
 
 @dataclass(frozen=True)
-class Gates(Analysis):
+class Gates(RecurrentAnalysis):
     """Measures the saturation of one gate of one part of a recurrent model, over all states."""
 
     name: ClassVar[str] = "gates"
 
     part: str = "encoder"
     gate: str = "update"
-    convention: Convention = "torch"
-    """Of the recorded values; ours are torch's."""
+    convention: Convention | None = None
+    """Of the recorded values; none: as the model says, and torch's if it does not."""
 
     def validate(self) -> None:
-        meaning(self.gate, self.convention)
+        meaning(self.gate)
 
     def measure(self, stack: Stack, task: Task, model: Model) -> Mapping[str, np.ndarray]:
         found = trace(stack, task, everything(task), part=self.part, what=self.gate)
         both = [saturation(lane) for lane in found.values]
         high, low = (np.stack(side) for side in zip(*both, strict=True))
-        if_high, if_low = meaning(self.gate, self.convention)
+        convention = self.convention or getattr(model, "convention", "torch")
+        if_high, if_low = meaning(self.gate, convention)
         called = f"gates/{self.part}.{self.gate}"
         return {
             f"{called}/{if_high}": high,

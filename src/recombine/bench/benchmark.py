@@ -20,6 +20,7 @@ class Measured:
 BENCHMARKS: Mapping[str, str] = {
     "lanes": "recombine.bench.lanes",
     "pairs": "recombine.bench.pairs",
+    "seq2seq": "recombine.bench.seq2seq",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
     "store": "recombine.bench.store",

@@ -41,6 +41,15 @@ def odds(raw: Float[Tensor, "*lead output 1"]) -> Float[Tensor, "*lead output 2"
     return torch.cat([torch.zeros_like(raw), raw], dim=-1).softmax(-1)
 
 
+def sees_all(tap: Tap) -> bool:
+    """Whether a tap may look at any site.
+
+    If not, a network may leave out the gates' sites of its cells: it is then faster, with the
+    same outputs. A tap says so by an attribute `not_gates` that is true.
+    """
+    return tap is not untouched and not getattr(tap, "not_gates", False)
+
+
 class Stack(nn.Module, ABC):
     """Many seeds of one network; lanes never mix."""
 

@@ -14,14 +14,14 @@ from recombine.stats import Verdict
 from recombine.studies import realization_inside_shown as shown
 from recombine.studies.figure import Figure
 from recombine.studies.realization_looking import GATES, ROWS
-from recombine.studies.realization_reading import KINDS, all_of, both, interval
+from recombine.studies.realization_reading import all_of, both, interval
 from recombine.studies.realization_surgery_cells import Inside
-from recombine.studies.realization_trained import network
+from recombine.studies.realization_trained import CHOSEN, KINDS, PROFILES, network
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
 
-FOLDS = {"quick": 4, "paper": 5}
+FOLDS = {"quick": 3, "paper": 5}
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,20 @@ class InsidePart(Part):
 
     name: ClassVar[str] = "inside"
     title: ClassVar[str] = "What guidance changes inside the network"
-    profiles: ClassVar[tuple[str, ...]] = ("as-run", "as-printed")
+    profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 5}
     smallest: ClassVar[tuple[str, ...]] = (
-        "trial.model.hidden=8", "trial.model.output_embedding=8", "trial.recipe.steps=10",
+        "model.hidden=8", "model.output_embedding=8", "recipe.steps=10", "trial.model.hidden=8",
+        "trial.model.output_embedding=8", "trial.recipe.steps=10",
         "folds=3",
     )  # fmt: skip
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        return {
-            kind: Need(
-                Inside(network(kind, scale=scale, profile=profile), folds=FOLDS[scale]),
-                range(seeds),
-            )
-            for kind in KINDS
-        }
+        trials = {kind: network(kind, scale=scale, profile=profile) for kind in KINDS}
+        needs = {f"{kind} network": Need(trial, range(seeds)) for kind, trial in trials.items()}
+        for kind, trial in trials.items():
+            needs[kind] = Need(Inside(trial, CHOSEN[profile], FOLDS[scale]), range(seeds))
+        return needs
 
     def judges(self) -> Mapping[str, Judge]:
         return {

@@ -21,7 +21,8 @@ from recombine.studies.figure import (
     Points,
 )
 from recombine.studies.realization_looking import CELLS, DRAWN, GATES, MATRICES, ROWS, Row
-from recombine.studies.realization_reading import COLOURS, KINDS, interval
+from recombine.studies.realization_reading import COLOURS, interval
+from recombine.studies.realization_trained import KINDS
 from recombine.studies.results import Results
 from recombine.studies.table import Table, Value
 
@@ -127,19 +128,19 @@ def _gates(results: Results) -> Table:
             cell, name = results[kind], f"gates/{part}.{gate}"
             ends = [interval(cell.array(f"{name}/{side}").mean(1)) for side in (high, low)]
             numbers = [interval(cell.scalar(f"{name}/{n}")) for n in ("saturated", "switching")]
-            rows.append((f"{part}, {gate} gate", kind, high, ends[0], low, ends[1], *numbers))
+            rows.append((f"{part}, {gate}: {high} or {low}", kind, *ends, *numbers))
     return Table(
         id="gates",
         title="Gates: what happens to the state",
         columns=(
-            "gate", "network", "above .9 means", "share", "below .1 means", "share below",
-            "saturated", "switching units",
+            "gate, and what it does", "network", "kept, used", "overwritten, ignored", "saturated",
+            "switching units",
         ),
         rows=tuple(rows),
         where="Figure 4",
         note="Shares of samples, mean over units. Switching: saturated at each end in at least a "
-        "tenth of the samples. Recorded gates are PyTorch's, where a high update gate keeps the "
-        "state; the paper reads them by the formula it prints, the other way round.",
+        "tenth of the samples. As run, gates are PyTorch's: a high update gate keeps the state; "
+        "the paper reads them by the formula it prints, the other way round.",
     )  # fmt: skip
 
 

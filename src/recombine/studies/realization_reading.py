@@ -13,7 +13,6 @@ from recombine.stats import Interval, Verdict
 from recombine.studies.figure import Colour
 from recombine.studies.results import Results, Seeds
 
-KINDS = ("baseline", "guided")
 COLOURS: Mapping[str, Colour] = {"baseline": "first", "guided": "second"}
 
 

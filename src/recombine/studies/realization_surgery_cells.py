@@ -25,9 +25,6 @@ from recombine.training.loop import train
 from recombine.training.recipe import Recipe
 from recombine.training.trial import Trial
 
-SELECTIONS = ("last", "loss", "accuracy")
-"""The last epoch, the one of lowest validation loss, the one of best validation accuracy."""
-
 
 def fresh(trial: Trial, lanes: Sequence[Parameters]) -> Stack:
     """A stack of these networks."""
@@ -46,7 +43,7 @@ class Inside(Cell):
 
     trial: Trial
     """How the network was trained."""
-    weights: Chosen = "last"
+    weights: Chosen = "lowest-dev-loss"
     folds: int = 5
     """Of the honest probes."""
 
@@ -85,11 +82,12 @@ class Surgery(Cell):
     name: ClassVar[str] = "realization-surgery"
 
     host: Trial
-    donor: Trial
+    donor: Recipe
+    """How the other network was trained; task and model are the host's."""
     grafts: tuple[Graft, ...]
     """Each makes a network of its own; they are trained side by side."""
     retrain: Recipe
-    weights: Chosen = "last"
+    weights: Chosen = "lowest-dev-loss"
     """Which weights of both networks are taken."""
 
     @property
@@ -102,17 +100,14 @@ class Surgery(Cell):
             raise BadValue(
                 "cells/realization-surgery.grafts", labels, "one or more, all named differently"
             )
-        if (self.host.model, self.host.task) != (self.donor.model, self.donor.task):
-            raise BadValue(
-                "cells/realization-surgery.donor", self.donor.model, "the host's model and task"
-            )
 
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         return {seed: self._one(seed, context) for seed in seeds}
 
     def _one(self, seed: int, context: Context) -> Outcome:
         host = trained(self.host, seed, context, weights=self.weights)
-        donor = trained(self.donor, seed, context, weights=self.weights)
+        other = replace(self.host, recipe=self.donor)
+        donor = trained(other, seed, context, weights=self.weights)
         lanes = [substitute(host, donor, graft.parameters) for graft in self.grafts]
         taken = [set(component(host, graft.parameters)) for graft in self.grafts]
         frozen = {
@@ -140,12 +135,13 @@ class Surgery(Cell):
 
 
 def selected(curve: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Accuracies right after the operation, and of three epochs after it: last, loss, accuracy."""
+    """Accuracies right after the operation, and after the epochs that rules choose."""
+    after = min(1, len(curve["loss/validation"]) - 1)
     at = {
         "first": 0,
         "last": -1,
-        "loss": int(np.argmin(curve["loss/validation"])),
-        "accuracy": int(np.argmax(curve["accuracy/validation"])),
+        "lowest-dev-loss": after + int(np.argmin(curve["loss/validation"][after:])),
+        "best-dev-accuracy": after + int(np.argmax(curve["accuracy/validation"][after:])),
     }
     splits = [name.removeprefix("accuracy/") for name in curve if name.startswith("accuracy/")]
     return {
@@ -165,7 +161,7 @@ class Pruning(Cell):
     retrain: Recipe
     keep: float = 0.05
     """Share of the units that is kept."""
-    weights: Chosen = "last"
+    weights: Chosen = "lowest-dev-loss"
 
     @property
     def seeds_per_job(self) -> int:

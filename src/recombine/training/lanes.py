@@ -20,8 +20,10 @@ from recombine.cell import Arrays
 from recombine.errors import BadValue, UnknownName
 from recombine.models.sequence import SequenceStack
 from recombine.models.stack import Stack, Tap, untouched
+from recombine.training.flat import Flat, shrink
 from recombine.training.interventions import AttentionTap
 from recombine.training.losses import loss_of
+from recombine.training.optimizers import Adam
 from recombine.training.recipe import Recipe
 
 Frozen = Mapping[str, Bool[Tensor, " seed"]]
@@ -29,7 +31,10 @@ Frozen = Mapping[str, Bool[Tensor, " seed"]]
 
 
 class Lanes:
-    """Everything about a stack in training that changes from step to step."""
+    """Everything about a stack in training that changes from step to step.
+
+    Parameters that want no gradient are frozen.
+    """
 
     def __init__(
         self,
@@ -40,9 +45,15 @@ class Lanes:
         class_values: Sequence[float] | None = None,
     ) -> None:
         self.stack, self.recipe = stack, recipe
-        self._frozen = _moving(stack, frozen or {})
-        self._parameters = [p for p in stack.parameters() if p.requires_grad]
+        self._moving = _moving(stack, frozen or {})
+        named = [(name, p) for name, p in stack.named_parameters() if p.requires_grad]
+        self._names = [name for name, _ in named]
+        self._parameters = [parameter for _, parameter in named]
+        fused = isinstance(recipe.optimizer, Adam) and recipe.optimizer.fused
+        self._flat = Flat(self._parameters) if fused else None
         self._values = [parameter.detach() for parameter in self._parameters]
+        if self._flat is not None:
+            self._values = [self._flat.values]
         self._slots = recipe.optimizer.slots(self._values)
         self.loss = loss_of(recipe.loss, class_values)
         # What a network remembers beside its parameters, such as the means of a batch norm.
@@ -89,21 +100,34 @@ class Lanes:
         """One update of every lane that has not stopped."""
         if not self.stack.training:
             self.stack.train()
-        kept = [v.clone() for v in self._changing()] if self.stopped.any() else None
+        memory = [held.clone() for held in self._memory] if self.stopped.any() else []
         total = self.losses(inputs, targets, attention).sum()
         gradients = torch.autograd.grad(total, self._parameters)
-        if self._frozen:
-            gradients = _masked(gradients, self._frozen)
-        if self.recipe.clip is not None:
-            gradients = clip(gradients, self.recipe.clip)
+        self.move(step, _masked(gradients, self._moving) if self._moving else gradients)
+        self._put_back(self._memory, memory)
+
+    def move(self, step: int, gradients: tuple[Tensor, ...]) -> None:
+        """Move every lane that has not stopped by its gradients."""
+        gradients = self._clipped(gradients)
+        kept = [value.clone() for value in self._values] if self.stopped.any() else []
         factor = self.recipe.schedule.factor(step)
         self.recipe.optimizer.update(self._values, gradients, self._slots, step=step, factor=factor)
-        if kept is not None:
-            for value, before in zip(self._changing(), kept, strict=True):
-                value.copy_(torch.where(along(self.stopped, value), before, value))
+        self._put_back(self._values, kept)
 
-    def _changing(self) -> list[Tensor]:
-        return [*self._values, *self._memory]
+    def _put_back(self, values: Sequence[Tensor], before: Sequence[Tensor]) -> None:
+        """Give the lanes that have stopped what they had before; nothing kept: none has."""
+        for value, earlier in zip(values, before, strict=bool(before)):
+            value.copy_(torch.where(along(self.stopped, value), earlier, value))
+
+    def _clipped(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The gradients as the recipe clips them, in the form in which values are held."""
+        largest = self.recipe.clip
+        if self._flat is None:
+            return gradients if largest is None else clip(gradients, largest)
+        gradient = self._flat.gather(gradients)
+        if largest is not None:
+            shrink(gradient, largest)
+        return (gradient,)
 
     def consider_stopping(self, step: int, measures: dict[str, Float[Tensor, " seed"]]) -> None:
         """Stop the lanes whose measure says so."""
@@ -129,10 +153,11 @@ class Lanes:
                 kept[better] = now[better]
 
     def kept(self, rule: int) -> dict[str, Tensor]:
-        """The weights that a rule of the recipe has kept, by parameter."""
-        kept = iter(self._kept[rule])
-        named = self.stack.named_parameters()
-        return {name: next(kept) if p.requires_grad else p.detach() for name, p in named}
+        """The weights that a rule of the recipe has kept, by parameter; frozen ones as they are."""
+        frozen = {n: p.detach() for n, p in self.stack.named_parameters() if not p.requires_grad}
+        kept = self._kept[rule]
+        values = kept if self._flat is None else self._flat.views(kept[0])
+        return frozen | dict(zip(self._names, values, strict=True))
 
     def state(self) -> dict[str, Tensor]:
         """Everything needed to go on from here, by name: the tensors themselves, not copies."""
@@ -166,8 +191,9 @@ def _moving(stack: Stack, frozen: Frozen) -> dict[int, Tensor]:
     place = 0
     for name, parameter in stack.named_parameters():
         still = frozen.get(name)
-        parameter.requires_grad_(still is None or not bool(still.all()))
-        if still is not None and still.any() and parameter.requires_grad:
+        if still is not None and bool(still.all()):
+            parameter.requires_grad_(False)
+        elif still is not None and parameter.requires_grad and bool(still.any()):
             found[place] = ~still.to(parameter.device)
         place += parameter.requires_grad
     if unknown := sorted(set(frozen) - {name for name, _ in stack.named_parameters()}):
