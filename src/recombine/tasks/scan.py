@@ -149,7 +149,7 @@ class Scan(SequenceTask):
         rows = commands().row[tuple(tried.reshape(-1, z.shape[1]).T)].reshape(tried.shape[:2])
         legal = (rows >= 0) & (commands().lengths[rows] <= self.longest + 1)
         legal[np.arange(len(z)), z[:, factor]] = False
-        return legal
+        return np.asarray(legal)
 
 
 def replaced(z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "many factor"]:
