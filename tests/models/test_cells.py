@@ -6,7 +6,7 @@ from torch import nn
 
 from recombine.models.cells import GRU, LSTM, Cell, as_torch, load, sigmoid
 from recombine.models.initial import Initial
-from recombine.models.stack import untouched
+from recombine.models.stack import Tap, untouched
 
 CELLS = [GRU, LSTM]
 
@@ -15,21 +15,27 @@ def made(kind: type[Cell], seeds: range = range(3)) -> Cell:
     return kind(Initial(seeds, "uniform", 0.5), 4, 6)
 
 
-def run(cell: Cell, inputs: torch.Tensor) -> torch.Tensor:
+def looking(site: str, value: torch.Tensor) -> torch.Tensor:
+    """A tap that might look at anything."""
+    return value
+
+
+def run(cell: Cell, inputs: torch.Tensor, tap: Tap = untouched) -> torch.Tensor:
     """The states [seed, batch, time, hidden] of a plain pass over the inputs."""
     project, recur = cell.open()
     state, states = cell.start(inputs), []
     for t in range(inputs.shape[2]):
-        state = cell.step(project(inputs[:, :, t]), state, recur, untouched, f"cell.{t}")
+        state = cell.step(project(inputs[:, :, t]), state, recur, tap, f"cell.{t}")
         states.append(state[0])
     return torch.stack(states, dim=2)
 
 
+@pytest.mark.parametrize("tap", [untouched, looking])
 @pytest.mark.parametrize("kind", CELLS)
-def test_states_and_gradients_equal_pytorchs_own(kind: type[Cell]) -> None:
+def test_states_and_gradients_equal_pytorchs_own(kind: type[Cell], tap: Tap) -> None:
     cell = made(kind)
     inputs = torch.randn(3, 5, 7, 4, generator=torch.Generator().manual_seed(0))
-    states = run(cell, inputs)
+    states = run(cell, inputs, tap)
     weights = torch.randn(states.shape, generator=torch.Generator().manual_seed(1))
     found = torch.autograd.grad((states * weights).sum(), list(cell.parameters()))
     for lane in range(3):
@@ -68,6 +74,23 @@ def test_the_conventions_of_the_update_gate_are_mirror_images() -> None:
     torch.testing.assert_close(run(kept, inputs), run(written, inputs), rtol=1e-5, atol=1e-6)
     same_weights = GRU(Initial([0], "uniform", 0.5), 4, 6, "printed")
     assert not torch.allclose(run(kept, inputs), run(same_weights, inputs), atol=1e-3)
+
+
+@pytest.mark.parametrize("cell", [*map(made, CELLS), made(GRU)])
+def test_looking_at_the_gates_changes_no_bit_of_the_states(cell: Cell) -> None:
+    inputs = torch.randn(3, 5, 7, 4, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(run(cell, inputs), run(cell, inputs, looking))
+
+
+def test_gradients_in_the_printed_convention_equal_autograds() -> None:
+    cell = GRU(Initial([0], "uniform", 0.5), 4, 6, "printed")
+    inputs = torch.randn(1, 5, 7, 4, generator=torch.Generator().manual_seed(0))
+    pairs = []
+    for tap in (untouched, looking):
+        total = run(cell, inputs, tap).square().sum()
+        pairs.append(torch.autograd.grad(total, list(cell.parameters())))
+    for ours, plain in zip(*pairs, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-5)
 
 
 def test_a_closed_or_open_update_gate_keeps_or_overwrites() -> None:

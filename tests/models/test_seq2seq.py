@@ -37,14 +37,13 @@ def plainly(stack: StackedSeq2Seq, sentence: Tensor) -> tuple[Tensor, Tensor]:
     outputs, h = read((sentence @ encoder.embedding[0]).unsqueeze(0))
     a, f = decoder.attention, decoder.focus
     w_a = torch.cat([a.encoder[0], a.decoder[0]])  # type: ignore[union-attr, index]
-    w_f = torch.cat([f.context[0], f.word[0]])
     word, logits, looks = CLASSES - 1, [], []
     for _ in range(STEPS):
         query = h[0].expand(outputs.shape[1], -1)
         units = torch.relu(torch.cat([outputs[0], query], dim=1) @ w_a + a.bias[0])  # type: ignore[union-attr, index]
         weights = torch.softmax(units @ a.score[0] + a.score_bias[0], dim=0)  # type: ignore[union-attr, index]
         c, e = weights @ outputs[0], decoder.embedding[0, word]
-        x = c * torch.relu(torch.cat([c, e]) @ w_f + f.bias[0])
+        x = c * torch.relu(torch.cat([c, e]) @ f.weight[0] + f.bias[0])
         out, h = write(x.reshape(1, 1, -1), h)
         logits.append(out[0, 0] @ decoder.output[0] + decoder.output_bias[0])
         looks.append(weights)

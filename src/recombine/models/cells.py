@@ -16,16 +16,16 @@ LSTM (i input, f forget, g new, o output):  c' = f c + i g,  h' = o tanh(c').
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from recombine.models.gate_steps import GRUGates, LSTMGates, Sigmoid
 from recombine.models.initial import Initial
 from recombine.models.shared import Shared
-from recombine.models.stack import Tap
+from recombine.models.stack import Tap, sees_all
 
 Convention = Literal["torch", "printed"]
 State = tuple[Tensor, ...]
@@ -59,6 +59,11 @@ class Cell(nn.Module, ABC):
         h = x.new_zeros(len(self.input), x.shape[1], self.hidden_size)
         return (h,) * len(self.carried)
 
+    @staticmethod
+    def recurrent(recur: Shared, h: Tensor, *, first: bool) -> Float[Tensor, "seed batch gates"]:
+        """The state times its weights; at the first step there is no state to be multiplied."""
+        return recur.of_zeros(h.shape[1]) if first else recur(h)
+
     def open(self) -> tuple[Shared, Shared]:
         """The input's and the state's weights for one pass; `step` wants the second."""
         return Shared(self.input, self.input_bias), Shared(self.hidden, self.hidden_bias)
@@ -71,8 +76,13 @@ class Cell(nn.Module, ABC):
         recur: Shared,
         tap: Tap,
         site: str,
+        *,
+        first: bool = False,
     ) -> State:
-        """The next state, from the input times its weights and the state before."""
+        """The next state, from the input times its weights and the state before.
+
+        `first` says that the state before is zeros.
+        """
 
 
 class GRU(Cell):
@@ -94,14 +104,21 @@ class GRU(Cell):
         recur: Shared,
         tap: Tap,
         site: str,
+        *,
+        first: bool = False,
     ) -> State:
         (h,) = state
-        size = self.hidden_size
-        recurrent = recur(h)
-        gates = sigmoid(projected[..., : 2 * size] + recurrent[..., : 2 * size])
-        r = tap(f"{site}.reset", gates[..., :size])
-        z = tap(f"{site}.update", gates[..., size:])
-        n = torch.tanh(projected[..., 2 * size :] + r * recurrent[..., 2 * size :])
+        recurrent = self.recurrent(recur, h, first=first)
+        if not sees_all(tap):
+            keeps = self.convention == "torch"
+            return (GRUGates.apply(projected, recurrent, h, keeps),)  # type: ignore[no-untyped-call]
+        # split, whose gradient is one concatenation; slices would each make one of full size
+        sizes = [2 * self.hidden_size, self.hidden_size]
+        gates_in, new_in = projected.split(sizes, dim=-1)
+        gates_h, new_h = recurrent.split(sizes, dim=-1)
+        r, z = sigmoid(gates_in + gates_h).chunk(2, dim=-1)
+        r, z = tap(f"{site}.reset", r), tap(f"{site}.update", z)
+        n = torch.tanh(new_in + r * new_h)
         n = tap(f"{site}.new", n)
         h = n + z * (h - n) if self.convention == "torch" else h + z * (n - h)
         return (tap(f"{site}.state", h),)
@@ -120,9 +137,14 @@ class LSTM(Cell):
         recur: Shared,
         tap: Tap,
         site: str,
+        *,
+        first: bool = False,
     ) -> State:
         h, c = state
-        i, f, g, o = (projected + recur(h)).chunk(4, dim=-1)
+        summed = projected + self.recurrent(recur, h, first=first)
+        if not sees_all(tap):
+            return LSTMGates.apply(summed, c)  # type: ignore[no-untyped-call, no-any-return]
+        i, f, g, o = summed.chunk(4, dim=-1)
         i = tap(f"{site}.input", sigmoid(i))
         f = tap(f"{site}.forget", sigmoid(f))
         g = tap(f"{site}.new", torch.tanh(g))
@@ -137,23 +159,9 @@ def sigmoid(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     torch.sigmoid takes the last few numbers of a tensor one by one and rounds them differently
     from the rest: a lane would feel how many there are. The same goes for lerp and addcmul.
     """
-    found = _Sigmoid.apply(x)  # type: ignore[no-untyped-call]
+    found = Sigmoid.apply(x)  # type: ignore[no-untyped-call]
     assert isinstance(found, Tensor)
     return found
-
-
-class _Sigmoid(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = torch.tanh(x * 0.5).mul_(0.5).add_(0.5)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (y,) = ctx.saved_tensors
-        return torch.ops.aten.sigmoid_backward(gradient, y)  # type: ignore[no-any-return]
 
 
 def as_torch(cell: Cell, lane: int) -> nn.GRU | nn.LSTM:

@@ -54,7 +54,7 @@ class Decoder(nn.Module):
         rows = layout.classes + layout.own_start
         self.embedding = initial.embedding(rows, layout.embedding)
         if layout.focus:
-            self.focus = Focus(initial, layout.values, layout.embedding)
+            self.focus = Linear(initial, layout.values + layout.embedding, layout.values)
         units = cell.hidden_size
         after = attention is not None and not layout.before
         read = units + layout.values * after
@@ -93,12 +93,9 @@ class Decoder(nn.Module):
             x = embed(self._one_hot(word, read.outputs))
             if memory is not None and self.layout.before:
                 context = self._look(memory, state[0], tap, site)
-                if focus is None:
-                    x = torch.cat([context, x], dim=-1)
-                else:
-                    x = tap(
-                        f"{site}.combined", context * torch.relu(focus[0](context) + focus[1](x))
-                    )
+                x = torch.cat([context, x], dim=-1)
+                if focus is not None:
+                    x = tap(f"{site}.combined", context * torch.relu(focus(x)))
             state = self.cell.step(project(x), state, recur, tap, site)
             h = state[0]
             if memory is not None and not self.layout.before:
@@ -130,20 +127,6 @@ class Decoder(nn.Module):
         return rows.scatter_(-1, word.unsqueeze(-1), 1.0)
 
 
-class Focus(nn.Module):
-    """W[c; e] + b, in two halves."""
-
-    def __init__(self, initial: Initial, values: int, word: int) -> None:
-        super().__init__()
-        self.context = initial.weight(values, values, width=values + word)
-        self.word = initial.weight(word, values, width=values + word)
-        self.bias = initial.bias(values, width=values + word)
-
-    def open(self) -> tuple[Shared, Shared]:
-        """Both halves, for one pass."""
-        return Shared(self.context, self.bias), Shared(self.word)
-
-
 class Linear(nn.Module):
     """A linear layer of many seeds."""
 
@@ -152,5 +135,9 @@ class Linear(nn.Module):
         self.weight = initial.weight(inputs, outputs)
         self.bias = initial.bias(outputs, width=inputs)
 
+    def open(self) -> Shared:
+        """The layer for one pass."""
+        return Shared(self.weight, self.bias)
+
     def forward(self, x: Float[Tensor, "seed batch in"]) -> Float[Tensor, "seed batch out"]:
-        return Shared(self.weight, self.bias)(x)
+        return self.open()(x)

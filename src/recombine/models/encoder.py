@@ -74,8 +74,10 @@ class Encoder(nn.Module):
             state = cell.start(inputs)
             times = list(range(shape[1]))
             states: list[State] = [state] * len(times)
-            for t in times if reader == "encoder" else reversed(times):
-                new = cell.step(projected[t], state, recur, tap, f"{reader}.{t}")
+            order = times if reader == "encoder" else times[::-1]
+            for t in order:
+                first = t == order[0]
+                new = cell.step(projected[t], state, recur, tap, f"{reader}.{t}", first=first)
                 if not whole:
                     here = present[:, :, t].unsqueeze(-1)
                     new = tuple(torch.where(here, a, b) for a, b in zip(new, state, strict=True))

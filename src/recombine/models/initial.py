@@ -47,4 +47,5 @@ class Initial:
 
     def _draw(self, draw: Callable[[np.random.Generator], np.ndarray]) -> nn.Parameter:
         drawn = np.stack([draw(rng).astype(np.float32) for rng in self._streams])
-        return nn.Parameter(torch.from_numpy(drawn))
+        # NumPy's memory begins at multiples of 16 bytes, PyTorch's at multiples of 64: see `shared`
+        return nn.Parameter(torch.from_numpy(drawn).clone())

@@ -70,6 +70,8 @@ class Guidance(Spec):
 class AttentionTap:
     """Notes the attention of every step as it passes."""
 
+    not_gates = True
+
     def __init__(self) -> None:
         self.seen: dict[str, Tensor] = {}
 

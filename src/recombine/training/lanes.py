@@ -18,18 +18,29 @@ from torch import Tensor
 from recombine.cell import Arrays
 from recombine.models.sequence import SequenceStack
 from recombine.models.stack import Stack, Tap, untouched
+from recombine.training.flat import Flat, shrink
 from recombine.training.interventions import AttentionTap
 from recombine.training.losses import LOSSES
+from recombine.training.optimizers import Adam
 from recombine.training.recipe import Recipe
 
 
 class Lanes:
-    """Everything about a stack in training that changes from step to step."""
+    """Everything about a stack in training that changes from step to step.
+
+    Parameters that want no gradient are frozen.
+    """
 
     def __init__(self, stack: Stack, recipe: Recipe) -> None:
         self.stack, self.recipe = stack, recipe
-        self._parameters = list(stack.parameters())
+        named = [(name, p) for name, p in stack.named_parameters() if p.requires_grad]
+        self._names = [name for name, _ in named]
+        self._parameters = [parameter for _, parameter in named]
+        fused = isinstance(recipe.optimizer, Adam) and recipe.optimizer.fused
+        self._flat = Flat(self._parameters) if fused else None
         self._values = [parameter.detach() for parameter in self._parameters]
+        if self._flat is not None:
+            self._values = [self._flat.values]
         self._slots = recipe.optimizer.slots(self._values)
         self._loss = LOSSES[recipe.loss]
         device = self._parameters[0].device
@@ -73,15 +84,27 @@ class Lanes:
     ) -> None:
         """One update of every lane that has not stopped."""
         total = self.losses(inputs, targets, attention).sum()
-        gradients = torch.autograd.grad(total, self._parameters)
-        if self.recipe.clip is not None:
-            gradients = clip(gradients, self.recipe.clip)
+        self.move(step, torch.autograd.grad(total, self._parameters))
+
+    def move(self, step: int, gradients: tuple[Tensor, ...]) -> None:
+        """Move every lane that has not stopped by its gradients."""
+        gradients = self._clipped(gradients)
         kept = [value.clone() for value in self._values] if self.stopped.any() else None
         factor = self.recipe.schedule.factor(step)
         self.recipe.optimizer.update(self._values, gradients, self._slots, step=step, factor=factor)
         if kept is not None:
             for value, before in zip(self._values, kept, strict=True):
                 value.copy_(torch.where(along(self.stopped, value), before, value))
+
+    def _clipped(self, gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The gradients as the recipe clips them, in the form in which values are held."""
+        largest = self.recipe.clip
+        if self._flat is None:
+            return gradients if largest is None else clip(gradients, largest)
+        gradient = self._flat.gather(gradients)
+        if largest is not None:
+            shrink(gradient, largest)
+        return (gradient,)
 
     def consider_stopping(self, step: int, measures: dict[str, Float[Tensor, " seed"]]) -> None:
         """Stop the lanes whose measure says so."""
@@ -107,9 +130,11 @@ class Lanes:
                 kept[better] = now[better]
 
     def kept(self, rule: int) -> dict[str, Tensor]:
-        """The weights that a rule of the recipe has kept, by parameter."""
-        names = [name for name, _ in self.stack.named_parameters()]
-        return dict(zip(names, self._kept[rule], strict=True))
+        """The weights that a rule of the recipe has kept, by parameter; frozen ones as they are."""
+        frozen = {n: p.detach() for n, p in self.stack.named_parameters() if not p.requires_grad}
+        kept = self._kept[rule]
+        values = kept if self._flat is None else self._flat.views(kept[0])
+        return frozen | dict(zip(self._names, values, strict=True))
 
     def state(self) -> dict[str, Tensor]:
         """Everything needed to go on from here, by name: the tensors themselves, not copies."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from recombine.errors import BadValue
-from recombine.spec import Spec
+from recombine.spec import Spec, later
 
 Slots = dict[str, list[Tensor]]
 """What an optimizer remembers: for each slot a tensor a parameter."""
@@ -92,6 +92,9 @@ class Adam(Optimizer):
     """Learning rate before the schedule."""
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
+    fused: bool = later(False)
+    """PyTorch's kernel that reads and writes every number once, on all parameters as one vector;
+    for looped lanes. It rounds differently from the plain update."""
 
     def validate(self) -> None:
         _check_rate(self.rate, "training/adam.rate")
@@ -114,6 +117,14 @@ class Adam(Optimizer):
         factor: float,
     ) -> None:
         beta1, beta2 = self.betas
+        if self.fused:
+            torch._fused_adam_(
+                list(parameters), list(gradients), slots["mean"], slots["square"], [],
+                [torch.tensor(float(step + 1))] * len(parameters),
+                lr=self.rate * factor, beta1=beta1, beta2=beta2, weight_decay=0.0,
+                eps=self.epsilon, amsgrad=False, maximize=False,
+            )  # fmt: skip
+            return
         # The slots start at zero; dividing by 1 − βᵗ takes that bias away.
         size = self.rate * factor / (1 - beta1 ** (step + 1))
         scale = 1 / math.sqrt(1 - beta2 ** (step + 1))
