@@ -72,11 +72,27 @@ def test_a_single_phrase_has_no_second_one_to_move() -> None:
     assert task.movable(examples.z, grammar.VERB_1).all()
 
 
+def test_shorter_scan_keeps_jump_a_tenth_and_everything_within_bounds() -> None:
+    task = Scan(longest=8)
+    train, test = (task.combinations(split) for split in ("train", "test"))
+    assert (np.array(texts(train)) == "jump").mean() == pytest.approx(0.1, abs=0.002)
+    assert (task.targets(test) == scan_errors.END).any(1).all() and task.targets(test).shape[1] == 9
+    whole = Scan().combinations("test")
+    short = whole[commands().lengths[commands().rows(whole)] <= 9]
+    assert sorted(texts(short)) == sorted(texts(test))
+    examples = task.sample("all", 200, stream(0, "test"))
+    for factor in range(7):
+        moved = task.resample(examples, factor, stream(0, "test", factor))
+        assert (moved.targets == scan_errors.END).any(1).all()
+
+
 def test_bad_fields_are_refused() -> None:
     with pytest.raises(UnknownName, match="perhaps you meant 'addprim_jump'"):
         Scan(split="addprim_jum")
     with pytest.raises(BadValue, match="one of A, B"):
         Scan(setting="C")  # type: ignore[arg-type]
+    with pytest.raises(BadValue, match="from 1 to 48"):
+        Scan(longest=49)
 
 
 @pytest.mark.parametrize(

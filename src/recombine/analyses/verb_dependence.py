@@ -59,8 +59,9 @@ class VerbDependence(Spec):
         if task.name != "scan":
             raise BadValue("training/verb-dependence", task.name, "the task scan")
         rng = stream(ANALYSIS_SEED, "verb-dependence")
-        z = _two_phrases(self.examples, rng)
-        before, parts = _answers(stack, z), answer_parts(z)
+        places = len(task.outputs)
+        z = _two_phrases(self.examples, places, rng)
+        before, parts = _answers(stack, z), answer_parts(z)[..., :places]
         table = np.zeros((stack.lanes, len(MOVES), len(PARTS), 2))
         for column, factor in enumerate((VERB_1, VERB_2)):
             shift = 1 if factor == VERB_2 else 0  # the second verb may be missing: value 0
@@ -74,9 +75,9 @@ class VerbDependence(Spec):
         return {"verb-dependence": table}
 
 
-def _two_phrases(n: int, rng: np.random.Generator) -> Int[np.ndarray, "n factor"]:
-    """Commands of two phrases that both act, without jump."""
-    z = commands().z
+def _two_phrases(n: int, places: int, rng: np.random.Generator) -> Int[np.ndarray, "n factor"]:
+    """Commands of two phrases that both act, without jump, and whose answer has room."""
+    z = commands().z[commands().lengths <= places]
     acting = (z[:, JOIN] > 0) & (z[:, VERB_1] < JUMP) & (z[:, VERB_2] - 1 < JUMP)
     fitting = z[acting]
     return np.asarray(fitting[rng.integers(len(fitting), size=n)])

@@ -167,7 +167,7 @@ def cell(
 ) -> tuple[Tensor, Tensor]:
     """An LSTM's new state and cell from its gates i, f, o, g before their squashing."""
     d = c.shape[-1]
-    i, f, o = gates[..., : 3 * d].sigmoid().split(d, dim=-1)
+    i, f, o = gates[..., : 3 * d].sigmoid().chunk(3, dim=-1)
     c = f * c + i * gates[..., 3 * d :].tanh()
     return o * c.tanh(), c
 

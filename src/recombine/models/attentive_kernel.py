@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch import split_with_sizes as cut
 
 
 class Decode(torch.autograd.Function):
@@ -50,11 +51,11 @@ class Decode(torch.autograd.Function):
         vectors = table.new_empty(rows, d)
         fed[: counts[0], :d], fed[: counts[0], d:] = h, 0.0
         # Views of every step, made at once: cutting them step by step costs more than products.
-        sigmoids, news = gates[:, : 3 * d].split(counts), gates[:, 3 * d :].split(counts)
-        i, f, o = (gate.split(counts) for gate in gates[:, : 3 * d].split(d, dim=1))
-        states, contexts = mixed[:, :d].split(counts), mixed[:, d:].split(counts)
-        fed_states, fed_vectors = fed[:, :d].split(counts), fed[:, d:].split(counts)
-        each = [x.split(counts) for x in (gates, fed, mixed, cells, squashed, alphas, vectors)]
+        sigmoids, news = cut(gates[:, : 3 * d], counts), cut(gates[:, 3 * d :], counts)
+        i, f, o = (cut(gate, counts) for gate in gates[:, : 3 * d].chunk(3, dim=1))
+        states, contexts = cut(mixed[:, :d], counts), cut(mixed[:, d:], counts)
+        fed_states, fed_vectors = cut(fed[:, :d], counts), cut(fed[:, d:], counts)
+        each = [cut(x, counts) for x in (gates, fed, mixed, cells, squashed, alphas, vectors)]
         before = c
         for t, (g, x, both, cell, squash, alpha, vector) in enumerate(zip(*each, strict=True)):
             n = counts[t]
@@ -84,8 +85,9 @@ class Decode(torch.autograd.Function):
         counts, d = ctx.counts, c.shape[1]
         # What needs no state of the backward pass is done for all steps at once.
         sigmoids, new = gates[:, : 3 * d], gates[:, 3 * d :]
-        i, f, o = sigmoids.split(d, dim=1)
-        before = torch.cat([c, *(cells.split(counts)[t][:n] for t, n in enumerate(counts[1:]))])
+        i, f, o = sigmoids.chunk(3, dim=1)
+        pairs = zip(cut(cells, counts), counts[1:], strict=False)  # the last cell is before nothing
+        before = torch.cat([c, *(cell[:n] for cell, n in pairs)])
         slope = sigmoids * (1 - sigmoids)
         slope[:, :d] *= new
         slope[:, d : 2 * d] *= before
@@ -94,11 +96,11 @@ class Decode(torch.autograd.Function):
         open_cell = o * (1 - squashed.square())
         d_vectors, d_gates = given[0].clone(), torch.empty_like(gates)
         d_mixed, d_scores = torch.empty_like(mixed), torch.empty_like(alphas)
-        outs = [x.split(counts) for x in (d_vectors, d_gates, d_mixed, d_scores, alphas)]
-        dg_i, dg_f, dg_o, dg_n = (x.split(counts) for x in d_gates.split(d, dim=1))
-        s_i, s_f, s_o = (x.split(counts) for x in slope.split(d, dim=1))
-        s_n, opens, forgets = slope_new.split(counts), open_cell.split(counts), f.split(counts)
-        back_states, back_contexts = (x.split(counts) for x in _halves(d_mixed, d))
+        outs = [cut(x, counts) for x in (d_vectors, d_gates, d_mixed, d_scores, alphas)]
+        dg_i, dg_f, dg_o, dg_n = (cut(x, counts) for x in d_gates.chunk(4, dim=1))
+        s_i, s_f, s_o = (cut(x, counts) for x in slope.chunk(3, dim=1))
+        s_n, opens, forgets = cut(slope_new, counts), cut(open_cell, counts), cut(f, counts)
+        back_states, back_contexts = (cut(x, counts) for x in _halves(d_mixed, d))
         dc, d_fed = torch.zeros_like(c), c.new_zeros(0, 2 * d)
         for t in reversed(range(len(counts))):
             n, k = counts[t], len(d_fed)

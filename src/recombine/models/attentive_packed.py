@@ -61,7 +61,7 @@ def pack(
 def forced_logits(w: Weights, batch: Pack) -> Float[Tensor, "row class"]:
     """Teacher-forced logits of every packed row; `w` holds one seed."""
     read = encode(w, batch.inputs.unsqueeze(0))
-    vectors = Decode.apply(
+    vectors: Tensor = Decode.apply(  # type: ignore[no-untyped-call]
         word_table(w)[0],
         w["decoder_state"][0],
         read.keys[0],
@@ -116,8 +116,8 @@ def answers(
     w: Weights, inputs: Float[Tensor, "n word kind"], longest: int
 ) -> Int[Tensor, "n longest"]:
     """Free-running answers in full, ended or not; the end stands in all places after itself."""
-    parts = [_answers(w, some, longest) for some in inputs.split(TOGETHER)]
-    return torch.cat(parts)
+    starts = range(0, len(inputs), TOGETHER)
+    return torch.cat([_answers(w, inputs[s : s + TOGETHER], longest) for s in starts])
 
 
 def _answers(w: Weights, inputs: Tensor, longest: int) -> Tensor:

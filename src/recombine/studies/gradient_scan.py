@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -26,11 +26,10 @@ from recombine.stats import Verdict
 from recombine.studies import gradient_scan_figures as drawn
 from recombine.studies import gradient_scan_tables as tabulated
 from recombine.studies.figure import Figure
-from recombine.studies.gradient_scan_tables import gap
+from recombine.studies.gradient_scan_tables import gap, task
 from recombine.studies.results import Results, Seeds
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
-from recombine.tasks.scan import Scan
 from recombine.training.optimizers import Adam
 from recombine.training.recipe import Recipe
 from recombine.training.schedules import Exponential
@@ -69,7 +68,7 @@ class ScanPart(Part):
             "B": Need(self._cell("B", scale, profile), range(seeds)),
         }
 
-    def _cell(self, setting: Literal["A", "B"], scale: str, profile: str) -> Translation:
+    def _cell(self, setting: str, scale: str, profile: str) -> Translation:
         quick = scale == "quick"
         model = Attentive() if profile == "as-run" else Attentive(encoder=16, output_embedding=32)
         recipe = Recipe(
@@ -84,9 +83,7 @@ class ScanPart(Part):
             lanes="looped",
         )
         watched = (25, 100, 250) if quick else (25, 100, 250, 500, 1000, 2000)
-        return Translation(
-            Scan(setting=setting), model, recipe, (Probe(VerbDependence(), watched),)
-        )
+        return Translation(task(scale, setting), model, recipe, (Probe(VerbDependence(), watched),))
 
     def judges(self) -> Mapping[str, Judge]:
         return {"B1": rises_faster, "B2": gap_is_larger}

@@ -44,7 +44,7 @@ def curves(results: Results) -> Figure:
         cell = results[name]
         train, test = cell.array("accuracy/train"), cell.array("accuracy/test")
         early.append(_line(steps[first], train[:, first], f"{name}, training", colour))
-        lines = on_longer_lines(cell, name)
+        lines = on_longer_lines(results, name)
         longer.append(_line(steps[first], lines[:, first], f"{name}, training", colour))
         late.append(_line(steps, train, f"{name}, training", colour))
         late.append(_line(steps, test, f"{name}, test", colour, dashed=True))
@@ -72,7 +72,7 @@ def kinds(results: Results) -> Figure:
     """What the answers to test commands are."""
     panels = []
     for name, colour in COLOURS.items():
-        found = test_kinds(results[name])
+        found = test_kinds(results, name)
         spans = [stats.mean((found == at).mean(1)) for at in range(len(KINDS))]
         bars = Bars(
             KINDS,

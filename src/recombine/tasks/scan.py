@@ -46,19 +46,24 @@ class Scan(SequenceTask):
     """A: the split as it is. B: acting words of training lines replaced at random (a control)."""
     split_seed: int = 0
     """Which random fifth `simple` holds out, when no path is given."""
+    longest: int = grammar.LONGEST_ANSWER
+    """Leave out commands that ask for more actions than this; 48 is all of SCAN."""
     path: str | None = None
     """Folder or archive with the official files; none: splits are made by rule."""
 
     @classmethod
     def variants(cls) -> tuple[Task, ...]:
         # Not setting B: the control trains on the test commands by design.
-        return cls(), cls(split="simple"), cls(split="length"), cls(split="filler_num1")
+        return cls(), cls(split="simple"), cls(split="length"), cls(split="filler_num1", longest=8)
 
     def validate(self) -> None:
         if self.path is None:
             rule_split(self.split, self.split_seed)
         if not self.split:
             raise BadValue("tasks/scan.split", self.split, "the name of a split")
+        if not 1 <= self.longest <= grammar.LONGEST_ANSWER:
+            legal = f"a whole number from 1 to {grammar.LONGEST_ANSWER}"
+            raise BadValue("tasks/scan.longest", self.longest, legal)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -75,7 +80,7 @@ class Scan(SequenceTask):
     @property
     def outputs(self) -> tuple[Output, ...]:
         every = tuple(range(len(grammar.FACTORS)))
-        places = range(grammar.LONGEST_ANSWER + 1)
+        places = range(self.longest + 1)
         return tuple(Output(f"action {t}", len(TARGET_WORDS), every) for t in places)
 
     @property
@@ -91,13 +96,17 @@ class Scan(SequenceTask):
     def lines(self) -> Mapping[str, Int[np.ndarray, " n"]]:
         """The lines of the split as rows of the table of commands, before setting B."""
         if self.path is not None:
-            return file_split(self.path, self.split)
-        train, test = rule_split(self.split, self.split_seed)
-        return {"train": train, "test": test}
+            parts = file_split(self.path, self.split)
+        else:
+            train, test = rule_split(self.split, self.split_seed)
+            parts = {"train": train, "test": test}
+        return {name: shortened(rows, self.longest) for name, rows in parts.items()}
 
     def combinations(self, split: str) -> Int[np.ndarray, "n factor"]:
-        """The combinations of a split; `all` are the 20,910 commands."""
-        return commands().z if split == EVERYTHING else super().combinations(split)
+        """The combinations of a split; `all` are the commands, not the product."""
+        if split != EVERYTHING:
+            return super().combinations(split)
+        return commands().z[commands().lengths <= self.longest + 1]
 
     def render(
         self, z: Int[np.ndarray, "n factor"], noise: Float[np.ndarray, "n factor 0"]
@@ -105,10 +114,10 @@ class Scan(SequenceTask):
         return self.one_hot(commands().words[commands().rows(z)])
 
     def targets(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "n output"]:
-        return np.asarray(commands().answers[commands().rows(z)])
+        return np.asarray(commands().answers[commands().rows(z), : self.longest + 1])
 
     def oracle(self, inputs: Float[np.ndarray, "n time word"]) -> Int[np.ndarray, "n output"]:
-        answers = np.full((len(inputs), grammar.LONGEST_ANSWER + 1), IGNORE)
+        answers = np.full((len(inputs), self.longest + 1), IGNORE)
         for row, words in enumerate(inputs):
             actions = [*interpret(" ".join(self.sentence(words))), grammar.END]
             answers[row, : len(actions)] = [TARGET_WORDS.index(action) for action in actions]
@@ -137,9 +146,10 @@ class Scan(SequenceTask):
         """Which other values of a factor make a command with the rest of each."""
         tried = np.repeat(z[:, None], grammar.SIZES[factor], axis=1)
         tried[..., factor] = np.arange(grammar.SIZES[factor])
-        legal = grammar.possible(tried.reshape(-1, z.shape[1])).reshape(tried.shape[:2])
+        rows = commands().row[tuple(tried.reshape(-1, z.shape[1]).T)].reshape(tried.shape[:2])
+        legal = (rows >= 0) & (commands().lengths[rows] <= self.longest + 1)
         legal[np.arange(len(z)), z[:, factor]] = False
-        return legal
+        return np.asarray(legal)
 
 
 def replaced(z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "many factor"]:
@@ -151,3 +161,18 @@ def replaced(z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "many factor"]:
     every[acting_1, grammar.VERB_1] = first[acting_1]
     every[acting_2, grammar.VERB_2] = second[acting_2] + 1
     return every
+
+
+def shortened(rows: Int[np.ndarray, " n"], longest: int) -> Int[np.ndarray, " kept"]:
+    """The lines whose answers are short enough; those that stand there often are thinned alike.
+
+    `jump` is to stay a tenth of the lines of `addprim_jump` when half of the others go.
+    """
+    if longest == grammar.LONGEST_ANSWER:
+        return rows
+    kept, counts = np.unique(rows, return_counts=True)
+    short = commands().lengths[kept] <= longest + 1
+    often = counts > 1
+    share = short[~often].mean() if (~often).any() else 1.0
+    counts = np.where(often, np.maximum(1, np.rint(counts * share)), counts).astype(np.int64)
+    return np.asarray(np.repeat(kept[short], counts[short]))
