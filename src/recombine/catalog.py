@@ -107,6 +107,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.studies.gradient:STUDY",
             "Gradient Descent Resists Compositionality (parts: corners)",
         ),
+        "kernel": Entry(
+            "recombine.studies.kernel:STUDY",
+            "When does compositional structure yield compositional generalization? (kernel theory)",
+        ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
             "Multi-task learning and finetuning: feature reuse (parts: penalty, diagonal, relu)",
@@ -138,6 +142,18 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gated-table": Entry(
             "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"
+        ),
+        "kernel-dispersed": Entry(
+            "recombine.studies.kernel_cells:Dispersed", "addition with random partners, exactly"
+        ),
+        "kernel-forms": Entry(
+            "recombine.studies.kernel_cells:Forms", "closed forms against exact fits"
+        ),
+        "kernel-images": Entry(
+            "recombine.studies.kernel_cells:Assigned", "a trial on images, assigned by seed"
+        ),
+        "kernel-wide": Entry(
+            "recombine.studies.kernel_cells:WideNets", "salience of wide random layers"
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(
