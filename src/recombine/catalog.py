@@ -168,6 +168,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "On the Realization of Compositionality in Neural Networks "
             "(parts: accuracy, inside, surgery)",
         ),
+        "kernel": Entry(
+            "recombine.studies.kernel:STUDY",
+            "When does compositional structure yield compositional generalization? (kernel theory)",
+        ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
             "Multi-task learning, finetuning, feature reuse (penalty, diagonal, relu, regimes)",
@@ -238,6 +242,18 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "realization-surgery": Entry(
             "recombine.studies.realization_surgery_cells:Surgery",
             "exchange a component, freeze it, and retrain the rest",
+        ),
+        "kernel-dispersed": Entry(
+            "recombine.studies.kernel_cells:Dispersed", "addition with random partners, exactly"
+        ),
+        "kernel-forms": Entry(
+            "recombine.studies.kernel_cells:Forms", "closed forms against exact fits"
+        ),
+        "kernel-images": Entry(
+            "recombine.studies.kernel_cells:Assigned", "a trial on images, assigned by seed"
+        ),
+        "kernel-wide": Entry(
+            "recombine.studies.kernel_cells:WideNets", "salience of wide random layers"
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(

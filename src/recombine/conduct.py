@@ -120,10 +120,18 @@ def requests(
 
 
 def everything(names: Sequence[str]) -> list[Request]:
-    """Every scale and profile of the named studies, at their default sizes."""
+    """Every scale and profile of the named studies, at their default sizes.
+
+    Parts that run only on request are among them.
+    """
     found = []
+    named = [
+        f"{head}/{part.name}"
+        for head, slash, tail in (name.partition("/") for name in names or catalog.names("studies"))
+        for part in ([_study(head).part(tail)] if slash else _study(head).parts)
+    ]
     for scale in SCALES:
-        for request in requests(names, scale=scale):
+        for request in requests(named, scale=scale):
             for profile in request.part.profiles:
                 found += requests([request.name], scale=scale, profile=profile)
     return found
@@ -137,13 +145,19 @@ def setting(text: str) -> tuple[str, str]:
     return path, value
 
 
+def _study(name: str) -> Study:
+    found: Study = catalog.find("studies", name)
+    return found
+
+
 def _parts(names: Iterable[str]) -> Iterator[tuple[Study, Part]]:
     """The parts that names such as `gradient` and `gradient/corners` stand for, each once."""
     seen = set()
     for name in names:
         head, _, tail = name.partition("/")
-        study: Study = catalog.find("studies", head)
-        for part in [study.part(tail)] if tail else study.parts:
+        study = _study(head)
+        whole = [part for part in study.parts if not part.on_request]
+        for part in [study.part(tail)] if tail else whole:
             if (study.name, part.name) not in seen:
                 seen.add((study.name, part.name))
                 yield study, part

@@ -112,6 +112,17 @@ def test_the_two_marked_representations(
     assert tuple(found) == signs
 
 
+def test_a_relative_margin_is_relative_to_all_trained_cells() -> None:
+    s1, s2 = 0.27068, 0.05588
+    z, y, train = shortcut.task(3, 3)
+    kernel = kernel_matrix(kernel_of(complete(s1, s2)), z, z[train])
+    machine = SVC(C=1e10, kernel="precomputed", tol=1e-7).fit(kernel[train], y[train])
+    margins = y * machine.decision_function(kernel)
+    found = shortcut.held_out_margin(s1, s2, method="svm", relative=True)
+    assert found == pytest.approx(margins[~train].mean() / margins[train].mean(), abs=1e-3)
+    assert found == pytest.approx(-0.37, abs=0.01)
+
+
 def test_the_loss_decides_for_one_relu_layer() -> None:
     assert shortcut.margin(0.27068, 0.05588) == pytest.approx(0.795, abs=2e-3)
     assert shortcut.margin(0.27068, 0.05588, method="svm") == pytest.approx(-0.559, abs=2e-3)

@@ -62,6 +62,8 @@ class Part(ABC):
     """The first is the default."""
     seeds: ClassVar[Mapping[str, int]]
     """Seeds of the main cell by scale."""
+    on_request: ClassVar[bool] = False
+    """Run only when it is named (`study/part`), because it takes days."""
     smallest: ClassVar[tuple[str, ...]] = ()
     """Settings (`field=value`) that make its cells run in seconds: for checks, not for claims."""
 

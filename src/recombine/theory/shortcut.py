@@ -126,10 +126,14 @@ def held_out_margin(
     items: int = 3,
     left_out: int = 3,
     method: Method = "regression",
+    relative: bool = False,
 ) -> float:
-    """y f on the held-out cells for any q = left_out ≤ r = items, by one exact fit over kinds."""
+    """y f on the held-out cells for any q = left_out ≤ r = items, by one exact fit over kinds.
+
+    `relative`: divided by the mean of y f over all trained cells.
+    """
     _check(first, second, items, left_out)
-    labels, train, averages = _cells(items, left_out)
+    labels, train, counts, averages = _cells(items, left_out)
     last = third(first, second)
     gram = first * averages[0] + second * averages[1] + last * averages[2]
     inner = gram[np.ix_(train, train)]
@@ -138,7 +142,10 @@ def held_out_margin(
     model = fit(inner, y[train], intercept=False)  # by antisymmetry the intercept is 0
     if not model.fits:
         return math.nan
-    return float(np.mean(y[~train] * model.predict(gram[np.ix_(~train, train)])))
+    held = float(np.mean(y[~train] * model.predict(gram[np.ix_(~train, train)])))
+    if not relative:
+        return held
+    return held / float(np.average(y[train] * model.predict(inner), weights=counts[train]))
 
 
 def phase_diagram(
@@ -175,8 +182,10 @@ def task(
 
 
 @functools.lru_cache(maxsize=32)
-def _cells(items: int, left_out: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-    """Answer of each kind of cell, whether it is trained, and mean kernels of S1, S2, S3 alone."""
+def _cells(
+    items: int, left_out: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+    """Answer of each kind of cell, whether trained, how many, and mean kernels of S1, S2, S3."""
     z, y, train = task(items, left_out)
     side = np.where(z[:, 1:] < items, 0, 1)
     inside = z[:, 1:] - side * items < left_out
@@ -188,7 +197,7 @@ def _cells(items: int, left_out: int) -> tuple[np.ndarray, np.ndarray, tuple[np.
     averages = tuple(
         mean @ kernel_matrix(kernel_of(unit), z, z) @ mean.T * unit.max() ** -1 for unit in units
     )
-    return y[first], train[first], averages
+    return y[first], train[first], np.bincount(where), averages
 
 
 def _check(first: float, second: float, items: int, left_out: int) -> None:

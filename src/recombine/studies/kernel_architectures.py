@@ -1,0 +1,301 @@
+"""Parts of `kernel` that run only when named: the sweep over distances, and other architectures.
+
+`kernel/images-distances` has every distance and trained set of the paper on MNIST;
+`kernel/architectures` the residual network and the vision transformer on CIFAR-10. At paper scale a
+run takes many hours on a core, so `recombine reproduce kernel` leaves both out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from recombine import stats
+from recombine.analyses.additivity import Additivity, rows
+from recombine.models.model import Model
+from recombine.models.resnet import ResNet
+from recombine.models.vit import ViT
+from recombine.stats import Verdict
+from recombine.studies.figure import Axis, Colour, Figure, Line, Mark, Panel
+from recombine.studies.kernel_cells import Assigned
+from recombine.studies.kernel_images import cell
+from recombine.studies.kernel_reading import answers, by_split, last, shrinkage
+from recombine.studies.results import Results
+from recombine.studies.study import Judge, Need, Part
+from recombine.studies.table import Table, Value
+from recombine.tasks.addition import SETS, Addition
+from recombine.tasks.context import ContextDependence
+from recombine.tasks.items import ItemTask
+from recombine.tasks.pictures import Images
+from recombine.tasks.relations import Equivalence
+from recombine.training.optimizers import Adam
+from recombine.training.recipe import Recipe
+from recombine.training.trial import Probe, Trial
+
+DISTANCES = {"quick": (0, 4, 8), "paper": (0, 20, 5, 10, 15)}
+TASKS: dict[str, ItemTask] = {
+    "extrapolation": Addition(trained_items=SETS["extrapolation"]),
+    "CD-3": ContextDependence(left_out=3),
+    "interpolation": Addition(trained_items=SETS["interpolation"]),
+    "both": Addition(trained_items=SETS["both"]),
+    "asymmetric": Addition(trained_items=SETS["asymmetric"]),
+    "CD-1": ContextDependence(left_out=1),
+    "CD-2": ContextDependence(left_out=2),
+    "equivalence q=4": Equivalence(classes_of=(5, 5), linking=(4, 4)),
+    "equivalence q=1": Equivalence(classes_of=(5, 5), linking=(1, 1)),
+}
+"""By name, the most telling first."""
+PUBLISHED: dict[str, tuple[float, ...]] = {
+    "extrapolation": (0.557, 0.617, 0.70, 0.752, 0.779),
+    "CD-1": (0.894, 0.910, 0.940, 0.953, 0.963),
+    "CD-2": (0.839, 0.870, 0.913, 0.942, 0.944),
+    "CD-3": (0.503, 0.424, 0.363, 0.288, 0.229),
+    "equivalence q=4": (0.53, 0.58, 0.76, 0.83, 0.89),
+}
+"""Slope or held-out accuracy at d = 0, 5, 10, 15, 20 on MNIST, read from the figures."""
+COLOURED: dict[str, str] = {
+    "resnet extrapolation": "items ±4: 1.84/−1.61",
+    "resnet both": "items ±4: 2.20/−1.79",
+    "vit extrapolation": "items ±4: 1.19/−1.08",
+    "vit both": "items ±4: 1.68/−1.21",
+    "resnet CD-3": ".47",
+    "resnet CD-1": ".75",
+    "vit CD-3": ".46",
+    "vit CD-1": ".58",
+}
+
+
+def score(results: Results, name: str, task: ItemTask) -> np.ndarray:
+    """Slope on held-out sums, or accuracy on held-out combinations."""
+    if isinstance(task, Addition):
+        return shrinkage(results[name], task)[0]
+    return by_split(results[name], task, "answers/accuracy", trained=False)
+
+
+@dataclass(frozen=True)
+class DistancesPart(Part):
+    """Every distance and trained set of the paper."""
+
+    name: ClassVar[str] = "images-distances"
+    title: ClassVar[str] = "All tasks over the distance between images"
+    profiles: ClassVar[tuple[str, ...]] = ("as-run",)
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 10}
+    on_request: ClassVar[bool] = True
+    smallest: ClassVar[tuple[str, ...]] = (
+        "trial.recipe.steps=2",
+        "trial.recipe.examples=200",
+        "trial.recipe.evaluation_examples=20",
+    )
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        names = tuple(TASKS) if scale == "paper" else ("extrapolation", "CD-3")
+        return {
+            f"{name} d={d}": Need(cell(TASKS[name], scale=scale, shift=d), range(seeds))
+            for d in DISTANCES[scale]
+            for name in names
+        }
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"S1": slope_rises, "S2": shortcut_rises}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        lines: list[tuple[Value, ...]] = []
+        for name in sorted({n.rsplit(" d=", 1)[0] for n in results.cells}, key=list(TASKS).index):
+            for d in sorted(DISTANCES[results.scale]):
+                here = f"{name} d={d}"
+                printed = PUBLISHED.get(name) if results.scale == "paper" else None
+                lines.append(
+                    (
+                        name,
+                        d,
+                        printed[d // 5] if printed else None,
+                        stats.mean(score(results, here, TASKS[name])),
+                        stats.mean(last(results[here], "additivity/test")),
+                    )
+                )
+        columns = ("task", "d", "published", "slope or held-out accuracy", "additivity R²")
+        return (Table("distances", self.title, columns, tuple(lines), where="Figures on MNIST"),)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        d = sorted(DISTANCES[results.scale])
+        names = sorted({n.rsplit(" d=", 1)[0] for n in results.cells}, key=list(TASKS).index)
+        panels = []
+        for name in names:
+            spans = [stats.mean(score(results, f"{name} d={x}", TASKS[name])) for x in d]
+            marks: list[Mark] = [
+                Line(
+                    np.array(d),
+                    np.array([s.estimate for s in spans]),
+                    np.array([s.low for s in spans]),
+                    np.array([s.high for s in spans]),
+                    label="ours",
+                )
+            ]
+            if name in PUBLISHED and results.scale == "paper":
+                marks.append(
+                    Line(np.array(d), np.array(PUBLISHED[name]), label="published", colour="muted")
+                )
+            label = "slope" if isinstance(TASKS[name], Addition) else "held-out accuracy"
+            panels.append(Panel(Axis("distance d"), Axis(label), tuple(marks), title=name))
+        return (Figure("distances", self.title, "With 95% intervals.", tuple(panels), columns=3),)
+
+
+def _ends(results: Results, name: str) -> tuple[np.ndarray, np.ndarray]:
+    near, far = min(DISTANCES[results.scale]), max(DISTANCES[results.scale])
+    task = TASKS[name]
+    return score(results, f"{name} d={far}", task), score(results, f"{name} d={near}", task)
+
+
+def slope_rises(results: Results, level: float) -> Verdict:
+    """S1: the slope of extrapolation is larger at the largest distance than at 0."""
+    far, near = _ends(results, "extrapolation")
+    return stats.above(stats.paired(far, near, level=level).difference, 0.0)
+
+
+def shortcut_rises(results: Results, level: float) -> Verdict:
+    """S2: accuracy of CD-3 is smaller at the largest distance than at 0."""
+    far, near = _ends(results, "CD-3")
+    return stats.below(stats.paired(far, near, level=level).difference, 0.0)
+
+
+@dataclass(frozen=True)
+class ArchitecturesPart(Part):
+    """A residual network and a vision transformer."""
+
+    name: ClassVar[str] = "architectures"
+    title: ClassVar[str] = "Residual network and vision transformer"
+    profiles: ClassVar[tuple[str, ...]] = ("as-run",)
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 2, "paper": 10}
+    on_request: ClassVar[bool] = True
+    smallest: ClassVar[tuple[str, ...]] = (
+        "trial.recipe.steps=2",
+        "trial.recipe.examples=200",
+        "trial.recipe.evaluation_examples=20",
+    )
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        names = (
+            ("extrapolation", "CD-3", "CD-1", "both")
+            if scale == "paper"
+            else ("extrapolation", "CD-1")
+        )
+        return {
+            f"{which} {name}": Need(self._cell(which, TASKS[name], scale), range(seeds))
+            for name in names
+            for which in ("resnet", "vit")
+        }
+
+    def _cell(self, which: str, task: ItemTask, scale: str) -> Assigned:
+        adds = isinstance(task, Addition)
+        model: Model
+        if scale == "quick":
+            source, examples, batch, epochs, each = Images("digits"), 1000, 64, 6, 5
+            small = ViT(patch=4, depth=2, heads=2, head=16, width=32, hidden=32)
+            model = ResNet(channels=(8, 16)) if which == "resnet" else small
+            rate = 1e-3
+        else:
+            source = Images("cifar10", per_class=4000)
+            examples, batch, each = 40_000, 128, 100
+            epochs, rate = (100, 1e-3) if which == "resnet" else (200, 1e-4)
+            model = ResNet(augment=True) if which == "resnet" else ViT(augment=True)
+        steps = epochs * (examples // batch)
+        recipe = Recipe(
+            steps=steps,
+            batch=batch,
+            sampling="without-replacement",
+            examples=examples,
+            loss="squared" if adds else "logistic-sign",
+            optimizer=Adam(rate=rate),
+            evaluate_at=(0, steps // 2),
+            evaluation_examples=200 if scale == "quick" else 1000,
+            lanes="looped",
+        )
+        probe = Probe(Additivity(examples=each))
+        return Assigned(Trial(replace(task, inputs=source), model, recipe, (probe,)))
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"C1": both_leak, "C2": both_add_up}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        lines: list[tuple[Value, ...]] = []
+        for name, found in results.cells.items():
+            task = TASKS[name.split(" ", 1)[1]]
+            printed = COLOURED.get(name) if results.scale == "paper" else None
+            lines.append(
+                (
+                    name,
+                    printed,
+                    stats.mean(score(results, name, task)),
+                    stats.mean(by_split(found, task, "answers/accuracy", trained=True)),
+                    stats.mean(last(found, "additivity/test")),
+                    stats.mean(last(found, "loss/train")),
+                )
+            )
+        columns = (
+            "network and task",
+            "published (CIFAR-10)",
+            "slope or held-out accuracy",
+            "accuracy on trained combinations",
+            "additivity R²",
+            "train loss",
+        )
+        note = "Quick scale: small networks on digits, to see that everything runs."
+        return (
+            Table("architectures", self.title, columns, tuple(lines), where="CIFAR", note=note),
+        )
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        task = TASKS["extrapolation"]
+        assert isinstance(task, Addition)
+        marks: list[Mark] = []
+        colours: tuple[tuple[str, Colour], ...] = (("resnet", "first"), ("vit", "second"))
+        for which, colour in colours:
+            inferred = inferred_values(answers(results[f"{which} extrapolation"]), task)
+            spans = [stats.mean(inferred[:, i]) for i in range(task.items)]
+            marks.append(
+                Line(
+                    task.values,
+                    np.array([s.estimate for s in spans]),
+                    np.array([s.low for s in spans]),
+                    np.array([s.high for s in spans]),
+                    label=which,
+                    colour=colour,
+                )
+            )
+        marks.append(Line(task.values, task.values, label="right", colour="muted", dashed=True))
+        panel = Panel(Axis("value of the item"), Axis("value it was given"), tuple(marks))
+        caption = (
+            "Values of items inferred from held-out answers; extrapolation. A leak flattens them."
+        )
+        return (Figure("values", "Inferred values of items", caption, (panel,), columns=1),)
+
+
+def inferred_values(table: np.ndarray, task: Addition) -> np.ndarray:
+    """The value of each item from answers to pairs with it: mean over both positions, centred."""
+    z, train = rows(task)
+    found = np.full((len(table), task.items), 0.0)
+    for item in range(task.items):
+        for factor in (0, 1):
+            chosen = (z[:, factor] == item) & (~train if item not in task.trained_items else train)
+            found[:, item] += table[:, chosen].mean(axis=1) / 2
+    return found - found.mean(axis=1, keepdims=True)
+
+
+def both_leak(results: Results, level: float) -> Verdict:
+    """C1: both networks answer held-out sums with a slope below 1."""
+    slopes = [
+        score(results, f"{which} extrapolation", TASKS["extrapolation"])
+        for which in ("resnet", "vit")
+    ]
+    return stats.below(stats.mean(np.max(slopes, axis=0), level=level), 1.0)
+
+
+def both_add_up(results: Results, level: float) -> Verdict:
+    """C2: their answers are nearly sums over seen conjunctions."""
+    shares = [
+        last(results[f"{which} extrapolation"], "additivity/test") for which in ("resnet", "vit")
+    ]
+    return stats.above(stats.mean(np.min(shares, axis=0), level=level), 0.9)

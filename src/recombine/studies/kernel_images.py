@@ -1,0 +1,237 @@
+"""Parts `kernel/images-…`: convolutional networks on images of items, each factor in its channels.
+
+At quick scale: scikit-learn's digits of 8 × 8 and a small network. At paper scale: MNIST and the
+published network, whose runs take hours each; the parts are small so that each can be finished, and
+within a part the most telling cells come first. Every seed has its own assignment of classes and
+training images to items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from recombine import stats
+from recombine.analyses.additivity import Additivity
+from recombine.analyses.salience import Salience
+from recombine.models.convnet import ConvNet
+from recombine.stats import Verdict
+from recombine.studies import kernel_images_shown as shown
+from recombine.studies.figure import Figure
+from recombine.studies.kernel_cells import Assigned
+from recombine.studies.kernel_reading import by_split, last, shrinkage
+from recombine.studies.results import Results
+from recombine.studies.study import Judge, Need, Part
+from recombine.studies.table import Table
+from recombine.tasks.addition import SETS, Addition
+from recombine.tasks.context import ContextDependence
+from recombine.tasks.items import ItemTask
+from recombine.tasks.pictures import Images
+from recombine.tasks.relations import Equivalence
+from recombine.training.optimizers import SGD
+from recombine.training.recipe import Recipe
+from recombine.training.trial import Probe, Trial
+
+FAR = {"quick": 8, "paper": 20}
+"""Pixels by which the images of two factors are apart where they are far; near is 0."""
+ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
+"""The lines of claims B3, D2, and of D1 and F4."""
+LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
+SMALL = ConvNet(channels=(16, 32), kernel=3, dense=(64,))
+"""The network of quick scale."""
+
+
+def cell(task: ItemTask, *, scale: str, shift: int) -> Assigned:
+    """A convolutional network on a task as images."""
+    adds = isinstance(task, Addition)
+    if scale == "quick":
+        source, model, batch = Images("digits", shift=shift, per_class=100), SMALL, 64
+        examples, epochs, rate, shown_each = 2000, 15, 1e-3 if adds else 2e-3, 10
+    else:
+        source, model, batch = Images("mnist", shift=shift, per_class=200), ConvNet(), 128
+        examples = 30_000 if isinstance(task, ContextDependence) else 20_000
+        epochs, rate, shown_each = 150 if isinstance(task, Equivalence) else 100, 1e-4, 100
+    steps = epochs * (examples // batch)
+    recipe = Recipe(
+        steps=steps,
+        batch=batch,
+        sampling="without-replacement",
+        examples=examples,
+        loss="squared" if adds else "logistic-sign",
+        optimizer=SGD(rate=rate, momentum=0.9),
+        evaluate_at=(0, steps // 4, steps // 2),
+        evaluation_examples=300 if scale == "quick" else 1000,
+        lanes="looped",
+    )
+    site = f"conv.{len(model.channels) - 1}"
+    salience = Salience(site, repeats=1 if scale == "quick" else 3)
+    probes = Probe(Additivity(examples=shown_each)), Probe(salience, (0, steps))
+    return Assigned(Trial(replace(task, inputs=source), model, recipe, probes))
+
+
+@dataclass(frozen=True)
+class ImagePart(Part):
+    """What the three parts have in common."""
+
+    profiles: ClassVar[tuple[str, ...]] = ("as-run",)
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
+    smallest: ClassVar[tuple[str, ...]] = (
+        "trial.recipe.steps=4",
+        "trial.recipe.examples=300",
+        "trial.recipe.evaluation_examples=50",
+    )
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]]
+    """Name, task, and whether the images are far apart, the most telling first."""
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        return {
+            name: Need(cell(task, scale=scale, shift=FAR[scale] if far else 0), range(seeds))
+            for name, task, far in self.wanted
+        }
+
+    @classmethod
+    def task(cls, name: str) -> ItemTask:
+        """The task of a cell."""
+        return {key: task for key, task, _ in cls.wanted}[name]
+
+
+@dataclass(frozen=True)
+class ImagesAddition(ImagePart):
+    """Addition of digits that are shown, not named."""
+
+    name: ClassVar[str] = "images-addition"
+    title: ClassVar[str] = "Adding images: the leak in convolutional networks"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("extrapolation far", Addition(trained_items=SETS["extrapolation"]), True),
+        ("extrapolation near", Addition(trained_items=SETS["extrapolation"]), False),
+        ("interpolation far", Addition(trained_items=SETS["interpolation"]), True),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "B1": distance_helps,
+            "B2": more_trained_items_help,
+            "B3": answers_add_up,
+            "B4": distance_is_salience,
+        }
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (shown.addition_table(results, self.wanted),)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.addition_figure(results, self.wanted),)
+
+
+def _slope(results: Results, name: str) -> np.ndarray:
+    task = ImagesAddition.task(name)
+    assert isinstance(task, Addition)
+    return shrinkage(results[name], task)[0]
+
+
+def distance_helps(results: Results, level: float) -> Verdict:
+    """B1: the slope is larger where the images are far apart."""
+    far, near = _slope(results, "extrapolation far"), _slope(results, "extrapolation near")
+    return stats.above(stats.paired(far, near, level=level).difference, 0.0)
+
+
+def more_trained_items_help(results: Results, level: float) -> Verdict:
+    """B2: the slope is larger with two trained items than with one."""
+    two, one = _slope(results, "interpolation far"), _slope(results, "extrapolation far")
+    return stats.above(stats.paired(two, one, level=level).difference, 0.0)
+
+
+def answers_add_up(results: Results, level: float) -> Verdict:
+    """B3: answers to held-out pairs are nearly a sum over items."""
+    shares = [last(results[name], "additivity/test") for name, _, _ in ImagesAddition.wanted]
+    return stats.above(stats.mean(np.mean(shares, axis=0), level=level), ADDITIVE)
+
+
+def distance_is_salience(results: Results, level: float) -> Verdict:
+    """B4: S(1;2) of the untrained network is larger where the images are far apart."""
+    far, near = (
+        results[f"extrapolation {where}"].array("salience")[:, 0, 0] for where in ("far", "near")
+    )
+    return stats.above(stats.paired(far, near, level=level).difference, 0.0)
+
+
+@dataclass(frozen=True)
+class ImagesContext(ImagePart):
+    """Context dependence with images."""
+
+    name: ClassVar[str] = "images-context"
+    title: ClassVar[str] = "Context dependence on images: the shortcut in convolutional networks"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("CD-3 far", ContextDependence(left_out=3), True),
+        ("CD-1 far", ContextDependence(left_out=1), True),
+        ("CD-3 near", ContextDependence(left_out=3), False),
+        ("CD-1 near", ContextDependence(left_out=1), False),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"D1": takes_the_shortcut, "D2": learns_with_few_left_out, "D3": distance_hurts}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (shown.accuracy_table(results, self.wanted),)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.shares_figure(results, self.wanted),)
+
+
+def _accuracy(results: Results, part: type[ImagePart], name: str) -> np.ndarray:
+    return by_split(results[name], part.task(name), "answers/accuracy", trained=False)
+
+
+def takes_the_shortcut(results: Results, level: float) -> Verdict:
+    """D1: CD-3 is answered worse than by guessing where the images are far apart."""
+    accuracy = _accuracy(results, ImagesContext, "CD-3 far")
+    return stats.below(stats.mean(accuracy, level=level), CHANCE)
+
+
+def learns_with_few_left_out(results: Results, level: float) -> Verdict:
+    """D2: CD-1 is answered well."""
+    accuracy = _accuracy(results, ImagesContext, "CD-1 far")
+    return stats.above(stats.mean(accuracy, level=level), PASSES)
+
+
+def distance_hurts(results: Results, level: float) -> Verdict:
+    """D3: CD-3 is answered worse the farther the images are apart."""
+    far, near = (_accuracy(results, ImagesContext, f"CD-3 {where}") for where in ("far", "near"))
+    return stats.below(stats.paired(far, near, level=level).difference, 0.0)
+
+
+@dataclass(frozen=True)
+class ImagesEquivalence(ImagePart):
+    """Equivalence with images, four of five items of each class linking."""
+
+    name: ClassVar[str] = "images-equivalence"
+    title: ClassVar[str] = "Equivalence on images: beyond any kernel model"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("equivalence far", LINKED, True),
+        ("equivalence near", LINKED, False),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"F4": transfers, "F5": distance_helps_transfer}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (shown.accuracy_table(results, self.wanted),)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.accuracy_figure(results, self.wanted),)
+
+
+def transfers(results: Results, level: float) -> Verdict:
+    """F4: held-out pairs are answered better than by any kernel model."""
+    accuracy = _accuracy(results, ImagesEquivalence, "equivalence far")
+    return stats.above(stats.mean(accuracy, level=level), CHANCE)
+
+
+def distance_helps_transfer(results: Results, level: float) -> Verdict:
+    """F5: and better the farther the images are apart."""
+    far, near = (
+        _accuracy(results, ImagesEquivalence, f"equivalence {where}") for where in ("far", "near")
+    )
+    return stats.above(stats.paired(far, near, level=level).difference, 0.0)
