@@ -19,9 +19,9 @@ from jaxtyping import Int, Shaped
 from recombine.auditing.combinations import Subset, numbers
 from recombine.auditing.witness import Witness
 
-MOST_ROWS = 400_000
+MOST_ROWS = 150_000
 """Rows looked at for one pair of factors."""
-MOST_JOINED = 4_000_000
+MOST_JOINED = 1_500_000
 
 
 def rectangles(
