@@ -109,12 +109,12 @@ def prediction(audit: Audit) -> Table:
     assert audit.prediction is not None
     what = "right" if audit.table.classes else "R²"
     fits = tuple(dict.fromkeys(each.fit for each in audit.prediction.predicted))
-    columns = ("code", "single factors") + tuple(
-        f"{fit}: {column}" for fit in fits for column in _columns(audit, what)
-    )
+    asked = [f"{fit}: {column}" for fit in fits for column in _columns(audit, what)]
+    columns = ("code", "single factors", *asked)
     found: dict[tuple[str, float], list[Value]] = {}
     for each in sorted(audit.prediction.predicted, key=lambda p: p.code.depth is None):
-        name = each.code.name if each.code.depth is not None else each.code.road
+        layers = each.code.depth
+        name = each.code.road if layers is None else f"ReLU, depth {layers}"
         row = found.setdefault((name, each.code.additive), [name, round(each.code.additive, 3)])
         row += [_rounded(each.right), _rounded(each.shrinkage)]
         if "follows" in _columns(audit, what):
