@@ -15,7 +15,7 @@ import pytest
 from recombine import catalog
 from shell import CELLS, PATIENCE, TINY, Launch, Said, call, ended, records, reproduce, wanted
 
-VERBS = ("list", "show", "reproduce", "status", "report", "runs", "check", "bench")
+VERBS = ("list", "show", "reproduce", "status", "report", "runs", "audit", "check", "bench")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def refused(said: Said) -> str:
 
 
 WRONG: dict[str, tuple[list[str], list[str]]] = {
-    "command": (["reprodce"], ["'reproduce'", "legal: bench, check, list, report"]),
+    "command": (["reprodce"], ["'reproduce'", "legal: audit, bench, check, list, report"]),
     "option": (["reproduce", "--sed", "3"], ["--sed", "--help"]),
     "study": (["reproduce", "gradent"], ["perhaps you meant 'gradient'", "legal: "]),
     "second study": (["reproduce", "gradient", "x"], ["'x'", "legal: ", "gradient"]),
@@ -67,7 +67,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'as-run'"],
     ),
     "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
-    "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "lanes, solver, start, store"]),
+    "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "audit, lanes, solver, "]),
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
     "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
     "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),
@@ -238,7 +238,7 @@ from recombine.cli import main
 for words in {calls}:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main(words)
-heavy = {{"torch", "numpy", "scipy", "matplotlib", "jinja2", "safetensors"}}
+heavy = {{"torch", "numpy", "scipy", "polars", "matplotlib", "jinja2", "safetensors"}}
 print(sorted(heavy & set(sys.modules)))
 """
 

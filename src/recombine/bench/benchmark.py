@@ -18,6 +18,7 @@ class Measured:
 
 
 BENCHMARKS: Mapping[str, str] = {
+    "audit": "recombine.bench.audit",
     "lanes": "recombine.bench.lanes",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
