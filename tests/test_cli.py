@@ -15,7 +15,19 @@ import pytest
 from recombine import catalog
 from shell import CELLS, PATIENCE, TINY, Launch, Said, call, ended, records, reproduce, wanted
 
-VERBS = ("list", "show", "reproduce", "status", "report", "runs", "data", "check", "bench")
+VERBS = (
+    "list",
+    "show",
+    "reproduce",
+    "status",
+    "report",
+    "diagnose",
+    "runs",
+    "data",
+    "audit",
+    "check",
+    "bench",
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +55,7 @@ def refused(said: Said) -> str:
 
 
 WRONG: dict[str, tuple[list[str], list[str]]] = {
-    "command": (["reprodce"], ["'reproduce'", "legal: bench, check, data, list, report"]),
+    "command": (["reprodce"], ["'reproduce'", "legal: audit, bench, check, data, diagnose, list"]),
     "option": (["reproduce", "--sed", "3"], ["--sed", "--help"]),
     "study": (["reproduce", "gradent"], ["perhaps you meant 'gradient'", "legal: "]),
     "second study": (["reproduce", "gradient", "x"], ["'x'", "legal: ", "gradient"]),
@@ -67,10 +79,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'as-run'"],
     ),
     "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
-    "benchmark": (
-        ["bench", "lane"],
-        ["perhaps you meant 'lanes'", "lanes, pairs, solver, start, store"],
-    ),
+    "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "audit, ", "store"]),
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
     "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
     "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),
@@ -247,7 +256,7 @@ from recombine.cli import main
 for words in {calls}:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main(words)
-heavy = {{"torch", "numpy", "scipy", "matplotlib", "jinja2", "safetensors"}}
+heavy = {{"torch", "numpy", "scipy", "polars", "matplotlib", "jinja2", "safetensors"}}
 print(sorted(heavy & set(sys.modules)))
 """
 

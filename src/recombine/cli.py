@@ -20,6 +20,26 @@ recombine reproduces published results on compositional generalization, each cla
 verdict. Start with 'recombine list', then 'recombine reproduce gradient/corners'."""
 
 EXAMPLES = {
+    "audit": """\
+examples:
+  recombine audit table.csv --factors colour shape size --label animal --split fold
+  recombine audit table.parquet --label y --split part --train 0 1 2 --test 4
+  recombine audit table.csv --label y --split split --out audit      a page with figures
+  recombine audit table.csv --label y --split split --json --fail-on leak,unlearnable
+  recombine audit corners                                            a task of the catalog
+
+TABLE is a CSV file (comma, semicolon, tab or bar; also .gz) or a Parquet file with a header. Each
+row names the values of some factors, a label, and in the split column whether it is trained on.
+Rows whose split value reads 'train' are training and all others are the test; --train and --test
+say otherwise. The audit tells which combinations are held out, what each test row shares with
+training, whether any kernel model at all could get the held-out rows right and which rows clash if
+not, which single factor or pair predicts the label in training and fails in the test, what leaks,
+and what kernel models and wide ReLU networks are predicted to answer. Nothing is trained.
+
+Findings that --fail-on may name (or 'any'): leak, contradiction, unlearnable, misled, shortcut,
+single-factor, unseen, imbalance, shift, constant, identifier, missing, lookalike, duplicates; those
+shown as a note do not count. Exit code: 0 done, 1 a finding named by --fail-on, 2 the call was
+wrong. docs/audit.md says what to do about each finding.""",
     "reproduce": """\
 examples:
   recombine reproduce                                  every study at quick scale
@@ -107,11 +127,14 @@ def parser() -> Parser:
     _diagnose(verb("diagnose", "does this model compose? train it and see", "diagnose"))
     _runs(verb("runs", "move and check stored runs", "runs"))
     _data(verb("data", "sets of images: what there is, fetch, verify", "data", store=False))
+    _audit(
+        verb("audit", "say what can be learned from a table and its split", "audit", store=False)
+    )
     check = verb("check", "run the conformance checks on components", "check", store=False)
     check.add_argument("names", nargs="*", help="such as tasks/corners; none: everything there is")
     _json(check)
     bench = verb("bench", "measure speed, as ratios within one run", "bench", store=False)
-    bench.add_argument("names", nargs="*", help="lanes, pairs, solver, start, store; none: all")
+    bench.add_argument("names", nargs="*", help="such as lanes or store; none: all there are")
     _json(bench)
     return top
 
@@ -186,6 +209,42 @@ def _diagnose(made: Parser) -> Parser:
     )
     made.add_argument("--out", default="card", help="folder of the report card (default: card)")
     return _json(_work(made))
+
+
+def _audit(made: Parser) -> Parser:
+    made.add_argument("table", metavar="TABLE", help="a CSV or Parquet file, or a task's name")
+    made.add_argument(
+        "--factors", nargs="+", default=[], metavar="COLUMN", help="default: all other columns"
+    )
+    made.add_argument("--label", default="", metavar="COLUMN", help="what is to be predicted")
+    made.add_argument("--split", default="", metavar="COLUMN", help="which rows are trained on")
+    made.add_argument("--train", nargs="+", default=[], metavar="VALUE", help="default: train")
+    made.add_argument("--test", nargs="+", default=[], metavar="VALUE", help="default: the others")
+    made.add_argument(
+        "--labels",
+        choices=("classes", "numbers"),
+        default=None,
+        help="read the label as classes or numbers (default: numbers if it has fractions or more "
+        "than ten different whole numbers)",
+    )
+    made.add_argument(
+        "--missing",
+        choices=("drop", "keep"),
+        default="drop",
+        help="leave rows with a missing factor out (default), or count it as a value",
+    )
+    made.add_argument("--order", type=_whole, default=3, help="largest sets asked about (3)")
+    made.add_argument("--no-predictions", action="store_true", help="skip the exact kernel fits")
+    made.add_argument("--seed", type=_whole, default=0, help="for what is sampled, if anything")
+    made.add_argument("--out", default=None, metavar="DIR", help="also write a page there")
+    made.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="FINDING,…",
+        help="exit with 1 if one of these is found; may be repeated",
+    )
+    return _json(made)
 
 
 def _runs(made: Parser) -> Parser:

@@ -13,7 +13,8 @@ ALLOWED = {"report", "studies", "stats", "runs", "errors"}
 
 
 def test_exports_are_there_and_sorted() -> None:
-    assert report.__all__ == ["csv", "results", "summary", "svg", "write"]
+    named = ["Document", "Item", "csv", "publish", "results", "summary", "svg", "write"]
+    assert report.__all__ == named
     assert all(callable(getattr(report, name)) for name in report.__all__)
 
 

@@ -60,13 +60,12 @@ def coverage(combinations: Combinations, found: Conjunctions) -> Coverage:
     below = total
     for order in range(1, found.order + 1):
         part = seen[:, width == order]
-        share = part.mean(axis=1)
         everything = part.all(axis=1)
         orders.append(
             Order(
                 order,
                 part.shape[1],
-                float(weight @ share / total),
+                int(weight @ part.sum(axis=1)) / (total * part.shape[1]),
                 int(weight[everything].sum()),
                 int(weight[~part.any(axis=1)].sum()),
             )

@@ -19,9 +19,9 @@ from jaxtyping import Int, Shaped
 from recombine.auditing.combinations import Subset, numbers
 from recombine.auditing.witness import Witness
 
-MOST_ROWS = 400_000
+MOST_ROWS = 150_000
 """Rows looked at for one pair of factors."""
-MOST_JOINED = 4_000_000
+MOST_JOINED = 1_500_000
 
 
 def rectangles(
@@ -51,7 +51,7 @@ def rectangles(
 
 
 def _clashing(z: np.ndarray, y: np.ndarray, pair: Subset) -> Int[np.ndarray, "clash 4"]:
-    """Corners (a,b), (a,b'), (a',b), (a',b') of clashing rectangles, one for each rest, a, a'."""
+    """Corners (a,b), (a,b'), (a',b), (a',b') of clashing rectangles."""
     rest = tuple(factor for factor in range(z.shape[1]) if factor not in pair)
     sizes = (z.max(axis=0) + 1).tolist()
     frame = pl.DataFrame(
@@ -79,11 +79,14 @@ def _clashing(z: np.ndarray, y: np.ndarray, pair: Subset) -> Int[np.ndarray, "cl
 
 
 def _crosswise(joined: pl.DataFrame) -> pl.DataFrame:
-    """Columns b where a has class p and a' has q, beside columns where it is the other way."""
-    keys = ["rest", "a", "a2"]
-    one = joined.group_by(*keys, "y", "y2").agg(pl.col("row", "row2").sort_by("b").first())
+    """Columns b where a has class p and a' has q, beside columns where it is the other way.
+
+    The first of the one with the first of the other, the second with the second, and so on.
+    """
+    keys = ["rest", "a", "a2", "y", "y2"]
+    one = joined.sort("b").with_columns(turn=pl.int_range(pl.len()).over(keys))
     other = one.rename({"y": "y2", "y2": "y"})
-    return one.join(other, on=[*keys, "y", "y2"]).filter(pl.col("y") < pl.col("y2"))
+    return one.join(other, on=[*keys, "turn"]).filter(pl.col("y") < pl.col("y2"))
 
 
 def _unequal(joined: pl.DataFrame) -> pl.DataFrame:

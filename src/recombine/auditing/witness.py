@@ -12,10 +12,11 @@ margins is then zero whatever v is, so they cannot all be positive. For two clas
 *Numbers.* Φ v = y is impossible if and only if there are weights w with Σ_i w_i Φ_i = 0 and
 Σ_i w_i y_i ≠ 0.
 
-In both cases a vertex of the polytope of such weights is minimal: no part of its rows is a proof
-by itself. For an exclusive-or it is the four corners of a rectangle. Linear programming finds a
-vertex in floating point; its weights are then rounded to fractions and the sums above are formed
-in whole numbers, so a witness that is reported is a proof.
+In both cases a vertex of the polytope of such weights is minimal: no part of its margins (for two
+classes and for numbers, of its rows) is a proof by itself. For an exclusive-or it is the four
+corners of a rectangle. Linear programming finds a vertex in floating point; its weights are then
+rounded to fractions and the sums above are formed in whole numbers, so that a witness that is
+reported is a proof.
 """
 
 from __future__ import annotations

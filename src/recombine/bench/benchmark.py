@@ -18,6 +18,7 @@ class Measured:
 
 
 BENCHMARKS: Mapping[str, str] = {
+    "audit": "recombine.bench.audit",
     "lanes": "recombine.bench.lanes",
     "pairs": "recombine.bench.pairs",
     "seq2seq": "recombine.bench.seq2seq",

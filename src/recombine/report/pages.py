@@ -30,9 +30,9 @@ def write(folder: Path, findings: Sequence[Finding], *, title: str = TITLE) -> P
     target = folder.resolve()
     place.check(target)
     shown = studies(findings)
-    files = {"style.css": css() + HALO + _resource("style.css"), "index.html": _index(shown, title)}
+    files = {"style.css": css() + HALO + resource("style.css"), "index.html": _index(shown, title)}
     for study in shown:
-        files[f"{study.slug}.html"] = _page("study.html", title=title, view=study)
+        files[f"{study.slug}.html"] = page("study.html", title=title, view=study)
         for finding in study.findings:
             files |= _downloads(finding)
     place.replace(target, files)
@@ -60,7 +60,7 @@ def write_card(
 
 def _index(shown: Sequence[StudyView], title: str) -> str:
     claims = [c for study in shown for finding in study.findings for c in finding.claims]
-    return _page("index.html", title=title, studies=shown, counts=outcomes(claims))
+    return page("index.html", title=title, studies=shown, counts=outcomes(claims))
 
 
 def _downloads(view: FindingView) -> dict[str, str]:
@@ -88,13 +88,14 @@ def paper(finding: Finding) -> str:
     return f"{study.authors} ({study.year}). {study.title}."
 
 
-def _page(template: str, **shown: object) -> str:
+def page(template: str, **shown: object) -> str:
+    """A template filled in."""
     return _environment().get_template(template).render(**shown)
 
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(lambda name: _resource(f"templates/{name}")),
+        loader=FunctionLoader(lambda name: resource(f"templates/{name}")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -106,5 +107,6 @@ def _environment() -> Environment:
     return environment
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file of this room."""
     return resources.files("recombine.report").joinpath(name).read_text(encoding="utf-8")

@@ -175,12 +175,13 @@ def _finding(finding: Finding, slug: str) -> FindingView:
         slug=slug,
         finding=finding,
         claims=tuple(ClaimView(f"{slug}-{safe(c.id)}", c, v) for c, v in finding.claims),
-        tables=tuple(_table(table, slug) for table in finding.tables),
-        figures=tuple(_figure(figure, slug) for figure in finding.figures),
+        tables=tuple(table_view(table, slug) for table in finding.tables),
+        figures=tuple(figure_view(figure, slug) for figure in finding.figures),
     )
 
 
-def _table(table: Table, slug: str) -> TableView:
+def table_view(table: Table, slug: str) -> TableView:
+    """A table of a page; the slug keeps its name apart from others'."""
     name = f"{slug}-{safe(table.id)}"
     columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
     rests, differ = in_common((v for row in table.rows for v in row), table.note)
@@ -203,7 +204,8 @@ def _cell(value: Value, *, say_n: bool) -> CellView:
     return CellView(estimate, ", ".join(part for part in (bounds, n) if part), True)
 
 
-def _figure(figure: Figure, slug: str) -> FigureView:
+def figure_view(figure: Figure, slug: str) -> FigureView:
+    """A figure of a page, drawn; the slug keeps its name apart from others'."""
     name = f"{slug}-{safe(figure.id)}"
     shared, each = keys(figure)
     drawn = panels.draw(figure)

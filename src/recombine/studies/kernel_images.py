@@ -17,7 +17,7 @@ import numpy as np
 from recombine import stats
 from recombine.analyses.additivity import Additivity
 from recombine.analyses.salience import Salience
-from recombine.models.convnet import ConvNet
+from recombine.models.deep_convnet import DeepConvNet
 from recombine.stats import Verdict
 from recombine.studies import kernel_images_shown as shown
 from recombine.studies.figure import Figure
@@ -40,7 +40,7 @@ FAR = {"quick": 8, "paper": 20}
 ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 """The lines of claims B3, D2, and of D1 and F4."""
 LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
-SMALL = ConvNet(channels=(16, 32), kernel=3, dense=(64,))
+SMALL = DeepConvNet(channels=(16, 32), kernel=3, dense=(64,))
 """The network of quick scale."""
 
 
@@ -51,7 +51,7 @@ def cell(task: ItemTask, *, scale: str, shift: int) -> Assigned:
         source, model, batch = Images("digits", shift=shift, per_class=100), SMALL, 64
         examples, epochs, rate, shown_each = 2000, 15, 1e-3 if adds else 2e-3, 10
     else:
-        source, model, batch = Images("mnist", shift=shift, per_class=200), ConvNet(), 128
+        source, model, batch = Images("mnist", shift=shift, per_class=200), DeepConvNet(), 128
         examples = 30_000 if isinstance(task, ContextDependence) else 20_000
         epochs, rate, shown_each = 150 if isinstance(task, Equivalence) else 100, 1e-4, 100
     steps = epochs * (examples // batch)
