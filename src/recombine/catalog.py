@@ -214,7 +214,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.studies.gated_cells:Limit", "gated networks against their convex limit"
         ),
         "gated-relu": Entry(
-            "recombine.studies.gated_cells:GatedReLU", "a ReLU network against frozen gates"
+            "recombine.studies.gated_relu_cell:GatedReLU", "a ReLU network against frozen gates"
         ),
         "gated-table": Entry(
             "recombine.studies.gated_cells:GatedTable", "gated networks on images, and machines"

@@ -85,7 +85,7 @@ def tables(excess: dict[int, float], *, gln: float = 0.0, apart: float = 0.02) -
                     "reason/l2": 0.0,
                 }
             )
-        for planes in digits.PLANES:
+        for planes in digits.PLANES["quick"]:
             cells[f"shallow-{n}-{planes}"] = seeds(
                 {
                     "error/gd": 0.15 + 0.01 * planes,
@@ -95,6 +95,10 @@ def tables(excess: dict[int, float], *, gln: float = 0.0, apart: float = 0.02) -
                     "reason/svm": 3.0,
                 }
             )
+    for name in digits.VARIANTS:
+        for n in digits.VARIED["quick"]:
+            for units in digits.UNITS["quick"]:
+                cells[f"{name}-{n}-{units}"] = cells[f"two-{n}-{units}"]
     return Results("quick", "as-run", cells)
 
 
@@ -118,7 +122,7 @@ def test_gaps_stand_in_the_table_with_their_reason() -> None:
     finding = find(
         STUDY, STUDY.part("digits"), tables({5: 0.1, 10: 0.1, 20: 0.0}), command="", made_with={}
     )
-    shallow = finding.tables[2].plain()
+    shallow = finding.tables[3].plain()
     assert shallow["rows"][0][5]["estimate"] is None
     assert shallow["rows"][0][-1] == "svm: 6 of 6, no predictor of this form separates the points"
 
@@ -172,7 +176,9 @@ def test_paper_scale_has_the_published_sizes() -> None:
     cells = STUDY.part("digits").cells(scale="paper", profile="as-run", seeds=3)
     two = {name for name in cells if name.startswith("two")}
     assert two == {f"two-{n}-{units}" for n, units in digits.PUBLISHED}
+    assert {f"random-{n}-{units}" for n, units in digits.PUBLISHED} < set(cells)
+    assert cells["planes-500-10"].cell.model.planes == 2
     for need in cells.values():
-        assert need.cell.source == "mnist" and need.cell.training.batch == 128
+        assert need.cell.source == "mnist-60k" and need.cell.training.batch == 128
     # 200 · 2000 / n epochs of n // 128 batches
     assert cells["two-500-10"].cell.training.steps == 800 * 3

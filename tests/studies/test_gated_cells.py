@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from recombine.cell import Cell, Context
-from recombine.errors import BadValue
+from recombine.cell import Arrays, Cell, Context
+from recombine.errors import BadValue, Interrupted
 from recombine.models.gated import Gated
-from recombine.studies.gated_cells import GatedReLU, GatedTable, Limit, example_gradients
+from recombine.studies.gated_cells import GatedTable, Limit, example_gradients
 from recombine.studies.gated_data import lanes, synthetic, toy, toy_reference
+from recombine.studies.gated_relu_cell import GatedReLU
 from recombine.theory.gated import respond
 from recombine.theory.max_margin import REASONS
 from recombine.training.normalised import Descent, Normalised
@@ -22,7 +23,7 @@ CELLS: list[Cell] = [
     Limit(model=Gated(widths=(4, 3), init="normal"), training=SHORT),
     GatedTable(n=37, training=BRIEF),
     GatedTable(n=37, model=Gated(widths=(), planes=1), training=Descent(steps=12, batch=8)),
-    GatedReLU(n=37, training=BRIEF),
+    GatedReLU(n=37, training=BRIEF, frozen=True),
 ]
 
 
@@ -82,3 +83,54 @@ def test_what_the_cells_cannot_do_is_refused() -> None:
     ):
         with pytest.raises(BadValue):
             wrong()
+
+
+class _Shelf:
+    """A checkpoint in memory that counts what was found."""
+
+    def __init__(self) -> None:
+        self.held: Arrays | None = None
+
+    def load(self) -> Arrays | None:
+        return self.held
+
+    def save(self, arrays: Arrays) -> None:
+        self.held = {name: np.array(value) for name, value in arrays.items()}
+
+
+@pytest.mark.parametrize("kill", [100, 300, 500])
+def test_a_killed_relu_network_ends_with_the_same_bits(kill: int) -> None:
+    # three trainings of 200 steps: the network, then two with frozen gates
+    cell, shelf, seen = GatedReLU(n=20, training=Descent(steps=200), frozen=True), _Shelf(), 0
+
+    def strike(done: int, total: int) -> None:
+        nonlocal seen
+        seen += 100
+        if seen > kill:
+            raise Interrupted("asked to stop")
+
+    with pytest.raises(Interrupted):
+        cell.run([0, 1], Context(progress=strike, checkpoint=shelf, checkpoint_every=0.0))
+    assert shelf.held is not None
+    whole = cell.run([0, 1], Context())
+    again = cell.run([0, 1], Context(checkpoint=shelf))
+    for seed in (0, 1):
+        np.testing.assert_equal(dict(again[seed].scalars), dict(whole[seed].scalars))
+
+
+def test_frozen_gates_agree_with_their_own_machine_and_stay_put() -> None:
+    cell = GatedReLU(n=100, training=Descent(steps=1500), frozen=True)
+    scalars = cell.run([0], Context())[0].scalars
+    for name in ("learned", "random"):
+        assert scalars[f"train/frozen-{name}"] == 0.0
+        assert scalars[f"inconsistency/frozen-{name}"] < 0.12
+    # the machine of the first gates knows the frozen network better than the one that moved on
+    assert scalars["inconsistency/frozen-random"] < scalars["inconsistency/random"]
+    assert 0 < scalars["error/gates"] < 0.5
+
+
+def test_a_relu_network_on_one_class_or_one_image_has_numbers_or_reasons() -> None:
+    scalars = GatedReLU(n=1, training=BRIEF, frozen=True).run([0], Context())[0].scalars
+    for name in ("hidden", "learned", "random"):
+        missing = math.isnan(scalars[f"error/{name}"])
+        assert missing == bool(scalars[f"reason/{name}"])

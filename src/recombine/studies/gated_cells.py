@@ -1,4 +1,4 @@
-"""Cells of `gated`: the long-time limit, the tables on digits, and ReLU networks.
+"""Cells of `gated`: the long-time limit, and the tables on digits.
 
 A seed is a draw of points, gates and first weights. Networks of many seeds train as lanes of one
 stack; the convex problems are solved seed by seed.
@@ -19,7 +19,7 @@ from recombine.cell import Cell, Context, Outcome
 from recombine.errors import BadValue
 from recombine.models.gated import Gated, StackedGated
 from recombine.studies.gated_data import Sample, images, lanes, predictors, synthetic, toy
-from recombine.tasks.digits import Source
+from recombine.tasks.digits import Source, ready
 from recombine.theory import gated
 from recombine.theory.homogeneous import stationarity
 from recombine.theory.max_margin import FINE, REASONS
@@ -176,6 +176,9 @@ class GatedTable(Cell):
         if len(self.model.widths) > 1 or self.model.gates != "random":
             raise BadValue("cells/gated-table.model", self.model.widths, "one gated layer at most")
 
+    def ready(self) -> None:
+        ready(self.source)
+
     @property
     def seeds_per_job(self) -> int:
         return self.together
@@ -201,107 +204,37 @@ class GatedTable(Cell):
             machines = {"svm": gated.svm_gln(*data), "l2": gated.svm_l2(*data)}
         else:
             machines = {"svm": gated.shallow(*data)}
-        guess = _labels(gated.respond(zeta, test.x, test.on[0]))
-        fitted = _labels(gated.respond(zeta, train.x, train.on[0]))
-        scalars = {"error/gd": _apart(guess, test.y), "train/gd": _apart(fitted, train.y)}
+        guess = labels(gated.respond(zeta, test.x, test.on[0]))
+        fitted = labels(gated.respond(zeta, train.x, train.on[0]))
+        scalars = {"error/gd": apart(guess, test.y), "train/gd": apart(fitted, train.y)}
         for name, solution in machines.items():
-            answer = _labels(gated.respond(solution.predictors, test.x, test.on[0]))
-            scalars |= _against(name, solution, answer, guess, test.y)
+            answer = labels(gated.respond(solution.predictors, test.x, test.on[0]))
+            scalars |= against(name, solution, answer, guess, test.y)
         return Outcome(scalars)
 
 
-@dataclass(frozen=True)
-class GatedReLU(Cell):
-    """A ReLU network on images, and machines that know more or less of its gates."""
-
-    name: ClassVar[str] = "gated-relu"
-
-    source: Source = "small"
-    n: int = 200
-    model: Gated = Gated(gates="relu")
-    training: Descent = Descent()
-    together: int = 5
-    """Seeds a job."""
-
-    def validate(self) -> None:
-        if self.n < 1:
-            raise BadValue("cells/gated-relu.n", self.n, "at least 1")
-        if len(self.model.widths) != 1 or self.model.gates != "relu":
-            raise BadValue("cells/gated-relu.model", self.model.gates, "one hidden ReLU layer")
-
-    @property
-    def seeds_per_job(self) -> int:
-        return self.together
-
-    def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
-        pairs = [
-            images(seed, source=self.source, n=self.n, model=self.model, cut="random")
-            for seed in seeds
-        ]
-        stack, points = lanes(self.model, seeds, [train for train, _ in pairs], torch.float32)
-        before = stack.layers[0].detach().double().numpy()[:, :, 0].copy()
-        self.training.train(stack, points, seeds, context)
-        after = stack.layers[0].detach().double().numpy()[:, :, 0]
-        readout = stack.layers[1].detach().double().numpy()[:, 0]
-        found = {}
-        for lane, seed in enumerate(seeds):
-            found[seed] = self._compare(before[lane], after[lane], readout[lane], *pairs[lane])
-            context.progress(lane + 1, len(seeds))
-        return found
-
-    def _compare(
-        self,
-        before: Float[np.ndarray, "unit dim"],
-        after: Float[np.ndarray, "unit dim"],
-        readout: Float[np.ndarray, " unit"],
-        train: Sample,
-        test: Sample,
-    ) -> Outcome:
-        def hidden(x: np.ndarray) -> np.ndarray:
-            return np.asarray(np.maximum(x @ after.T, 0))
-
-        guess = _labels(hidden(test.x) @ readout)
-        fitted = _labels(hidden(train.x) @ readout)
-        error = _apart(guess, test.y)
-        scalars = {"error/gd": error, "train/gd": _apart(fitted, train.y)}
-        scalars["independence"] = 2 * error * (1 - error)
-        machine = gated.machine(hidden(train.x), train.y)
-        answer = _labels(hidden(test.x) @ machine.predictors[0, 0])
-        scalars |= _against("hidden", machine, answer, guess, test.y)
-        for name, weights in {"learned": after, "random": before}.items():
-            silent = gated.svm_gln(train.x, train.y, _open(train.x, weights))
-            answer = _labels(gated.respond(silent.predictors, test.x, _open(test.x, weights)))
-            scalars |= _against(name, silent, answer, guess, test.y)
-        moved = (_open(train.x, before) != _open(train.x, after)).mean()
-        return Outcome(scalars | {"gates moved": float(moved)})
-
-
-def _open(x: Float[np.ndarray, "n dim"], weights: Float[np.ndarray, "unit dim"]) -> np.ndarray:
-    """1 where a ReLU with these weights is on: its one context."""
-    return np.asarray((x @ weights.T > 0)[:, :, None], dtype=float)
-
-
-def _labels(outputs: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def labels(outputs: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """±1, or NaN where there is no predictor."""
     return np.where(np.isnan(outputs), math.nan, np.where(outputs > 0, 1.0, -1.0))
 
 
-def _apart(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"]) -> float:
+def apart(a: Float[np.ndarray, " n"], b: Float[np.ndarray, " n"]) -> float:
     """The share of points on which two answers differ; NaN if one of them is missing."""
     if np.isnan(a).any() or np.isnan(b).any():
         return math.nan
     return float((a != b).mean())
 
 
-def _against(
+def against(
     name: str,
     solution: gated.Solution,
     answer: Float[np.ndarray, " n"],
     guess: Float[np.ndarray, " n"],
     truth: Float[np.ndarray, " n"],
 ) -> dict[str, float]:
+    """Where a machine errs and where it differs from the network, and why if it has no solution."""
     return {
-        f"error/{name}": _apart(answer, truth),
-        f"inconsistency/{name}": _apart(answer, guess),
+        f"error/{name}": apart(answer, truth),
+        f"inconsistency/{name}": apart(answer, guess),
         f"reason/{name}": reason(solution),
     }

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from recombine.models.gated import Gated, StackedGated
 from recombine.seeds import stream
-from recombine.tasks.digits import Source, digits
+from recombine.tasks.digits import Source, count, digits
 from recombine.theory import gates
 from recombine.theory.gated import respond
 from recombine.training.normalised import Points
@@ -74,10 +74,10 @@ def images(
     seed: int, *, source: Source, n: int, model: Gated, cut: Literal["median", "random"]
 ) -> tuple[Sample, Sample]:
     """Training and validation images of a seed: 0–4 against 5–9."""
-    pixels, digit = digits(source)
-    order = stream(seed, "data").permutation(len(pixels))[: n + VALIDATION]
-    x = np.column_stack([pixels[order], np.ones(len(order))])
-    y = np.where(digit[order] >= 5, 1.0, -1.0)
+    order = stream(seed, "data").permutation(count(source))[: n + VALIDATION]
+    pixels, digit = digits(source, order)
+    x = np.column_stack([pixels, np.ones(len(order))])
+    y = np.where(digit >= 5, 1.0, -1.0)
     on = contexts(seed, model, x, x[:n], cut) if model.gates == "random" else ()
     train = Sample(x[:n], y[:n], tuple(o[:n] for o in on))
     return train, Sample(x[n:], y[n:], tuple(o[n:] for o in on))

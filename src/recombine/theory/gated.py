@@ -32,13 +32,12 @@ import numpy as np
 from jaxtyping import Float
 
 from recombine.errors import BadValue
+from recombine.theory.hard_margin import hard_margin
 from recombine.theory.max_margin import (
     BOTH_LABELS,
     FINE,
     NO_POINTS,
     GatedGroups,
-    Groups,
-    OneGroup,
     Path,
     solve,
 )
@@ -73,7 +72,7 @@ class Solution:
 
 def respond(predictors: Predictors, inputs: Inputs, on: On) -> Labels:
     """f(x) = Σ_h ζ_{h,c_h(x)} · x."""
-    each = np.einsum("nd,hcd->nhc", inputs, predictors)
+    each = (inputs @ predictors.reshape(-1, inputs.shape[1]).T).reshape(on.shape)
     return np.asarray((each * on).sum((1, 2)))
 
 
@@ -116,7 +115,7 @@ def svm_l2(inputs: Inputs, labels: Labels, on: On) -> Solution:
     if trouble := _trouble(inputs, labels):
         return _nothing(trouble, on, inputs)
     units, size = on.shape[1:]
-    path = solve(OneGroup(l2_kernel(inputs, inputs, on, on), labels), len(inputs))
+    path = hard_margin(l2_kernel(inputs, inputs, on, on), labels)
     scaled = path.multipliers * labels * float(path.scales[0])
     total = scaled @ inputs
     apart = np.einsum("n,nhc,nd->hcd", scaled, size * on - 1, inputs, optimize=True)
@@ -164,8 +163,7 @@ def machine(features: Inputs, labels: Labels) -> Solution:
     on = np.ones((len(features), 1, 1))
     if trouble := _trouble(features, labels):
         return _nothing(trouble, on, features)
-    groups: Groups = OneGroup(features @ features.T, labels)
-    path = solve(groups, len(features))
+    path = hard_margin(features @ features.T, labels)
     weights = (path.multipliers * labels * float(path.scales[0])) @ features
     return _solution(path, weights[None, None])
 

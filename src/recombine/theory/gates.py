@@ -48,4 +48,5 @@ def indicators(context: Contexts, size: int) -> Float[np.ndarray, "n unit contex
 
 
 def _sides(normals: Normals, inputs: Inputs) -> Float[np.ndarray, "n unit plane"]:
-    return np.asarray(np.einsum("nd,hpd->nhp", inputs, normals))
+    flat = normals.reshape(-1, normals.shape[2])
+    return np.asarray((inputs @ flat.T).reshape(len(inputs), *normals.shape[:2]))

@@ -17,8 +17,9 @@ whatever the dimension. We follow its central path. The maximiser of
 satisfies  y_i f(x_i) = 1 + 1 / (t λ_i)  for  ζ_h = 2 g_h / (t (1 − ‖g_h‖²)):  a primal point that
 keeps every constraint comes for free, and Σ‖ζ_h‖ − Σλ_i ≤ (n + 2H) / t certifies how good it is.
 
-`socp` states the same problem to Clarabel through cvxpy. It is the independent witness in the
-tests; at n = 500 it takes a hundred times longer.
+One group alone is solved faster by `hard_margin.py`. `socp` states the same problem to Clarabel
+through cvxpy. It is the independent witness in the tests; at n = 500 it takes a hundred times
+longer.
 """
 
 from __future__ import annotations
@@ -130,10 +131,10 @@ class GatedGroups(Groups):
 def solve(groups: Groups, n: int) -> Path:
     """The largest margin under Σ‖ζ_h‖, or the reason why there is none."""
     if n == 0:
-        return _none(NO_POINTS, n, groups.count)
+        return no_path(NO_POINTS, n, groups.count)
     squares = np.diag(groups.gram(np.ones(groups.count)))
     if squares.min() <= 0:
-        return _none(SILENT, n, groups.count)
+        return no_path(SILENT, n, groups.count)
     size = math.sqrt(float(squares.mean()))
     start = np.full(n, 1.0)
     longest = math.sqrt(max(float((start @ groups.products(start)).max()), (1e-9 * size) ** 2))
@@ -145,7 +146,7 @@ def solve(groups: Groups, n: int) -> Path:
             groups, multipliers, t, close=1e-9 if done else 0.1, most=1 / (SMALLEST * size)
         )
         if isinstance(centre, str):
-            return _none(centre, n, groups.count)
+            return no_path(centre, n, groups.count)
         if done:
             return _path(groups, centre, t)
         multipliers = centre
@@ -225,11 +226,12 @@ def _path(groups: Groups, multipliers: Vector, t: float) -> Path:
     norms = scales * np.sqrt(np.maximum(squares, 0.0))
     gap = 1 - float(multipliers.sum()) / float(norms.sum())
     if not abs(gap) < WORST_GAP:
-        return _none(STOPPED, len(multipliers), groups.count)
+        return no_path(STOPPED, len(multipliers), groups.count)
     return Path(FINE, multipliers, scales, norms, gap)
 
 
-def _none(reason: str, n: int, count: int) -> Path:
+def no_path(reason: str, n: int, count: int) -> Path:
+    """The answer where there is none, and why."""
     nothing = np.full(count, math.nan)
     return Path(reason, np.full(n, math.nan), nothing, nothing, math.nan)
 
