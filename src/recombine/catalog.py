@@ -81,6 +81,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.studies.reuse:STUDY",
             "Multi-task learning and finetuning: feature reuse (parts: penalty, diagonal, relu)",
         ),
+        "spans": Entry(
+            "recombine.studies.spans:STUDY",
+            "Do LSTMs Learn Compositionally? (parts: length, counting, predictability)",
+        ),
     },
     "training": {
         "recipe": Entry("recombine.training.recipe:Recipe", "how a network is trained"),
@@ -94,9 +98,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.training.normalised:Normalised", "normalised descent: the long-time limit"
         ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
-        "reading": Entry(
-            "recombine.training.language:Reading", "how a language model is trained"
-        ),
+        "reading": Entry("recombine.training.language:Reading", "how a language model is trained"),
         "decomposition": Entry(
             "recombine.analyses.decomposition_variant:Variant",
             "variants of contextual decomposition",
