@@ -176,6 +176,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.studies.reuse:STUDY",
             "Multi-task learning, finetuning, feature reuse (penalty, diagonal, relu, regimes)",
         ),
+        "spans": Entry(
+            "recombine.studies.spans:STUDY",
+            "Do LSTMs Learn Compositionally? (parts: length, counting, predictability)",
+        ),
     },
     "inputs": {
         "one-hot": Entry("recombine.tasks.showing:OneHot", "items as one-hot codes, side by side"),
@@ -201,9 +205,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "what changes in an answer to SCAN when one verb is moved",
         ),
         "probe": Entry("recombine.training.trial:Probe", "an analysis at chosen steps"),
-        "reading": Entry(
-            "recombine.training.language:Reading", "how a language model is trained"
-        ),
+        "reading": Entry("recombine.training.language:Reading", "how a language model is trained"),
         "decomposition": Entry(
             "recombine.analyses.decomposition_variant:Variant",
             "variants of contextual decomposition",

@@ -2,7 +2,7 @@
 
 The state h of a recurrent network after some word is split in two, h = h_r + h_q: what is due to a
 phrase of the text, in its context, and the rest. With a linear last layer W h + b the scores split
-too; the phrase's are W h_r, and P(x | phrase) = softmax(W h_r) (b is in neither). How: docs/spans.md.
+too; the phrase's are W h_r, and P(x | phrase) = softmax(W h_r); b is in neither (docs/spans.md).
 
     network = of_module(lstm, linear, embedding)
     found = decompose(network, text, phrases=[(0, 2, 5), (0, 3, 4)], at=[7, 7])
@@ -111,7 +111,7 @@ def parts(
     *,
     variant: Variant | None = None,
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
-    """Pieces of the answer: numbers of phrases, their h_r and the whole h [phrase, read, hidden]."""
+    """Pieces of the answer: phrases' numbers, their h_r and the whole h [phrase, read, hidden]."""
     given = sequences if network.batch_first else sequences.transpose(0, 1)
     table, reads = _checked(phrases, at, given.shape[0], given.shape[1])
     variant = variant or Variant()
@@ -157,7 +157,7 @@ def _checked(
         row = int(wrong.argmax())
         legal = f"(sequence, first, after the last) with 0 ≤ first ≤ after ≤ {length}"
         raise BadValue(f"phrase {row}", table[row].tolist(), legal)
-    wrong = ((reads < 0) | (reads >= length)).any(1)
+    wrong = np.asarray(((reads < 0) | (reads >= length)).any(1))
     if wrong.any():
         row = int(wrong.argmax())
         raise BadValue(f"at[{row}]", reads[row].tolist(), f"places from 0 to {length - 1}")
@@ -192,7 +192,7 @@ class _Pass:
             rows, shared = self.network.rows(self.given[:, begin:end]), []
             for i, layer in enumerate(self.network.layers):
                 known, carried[i] = forward(layer, rows, carried[i])
-                rows = known.state.unflatten(0, (count, end - begin))
+                rows = known.state.reshape(count, end - begin, -1)
                 shared.append(known)
             self._collect(begin, end, shared[-1].state)
             self._advance(begin, end, shared)

@@ -101,8 +101,8 @@ def _gru_step(
     gates = []
     for part in (slice(0, n), slice(n, 2 * n)):
         bias = layer.input_bias[part] + layer.hidden_bias[part]
-        sums = [a[part] + b[part] for a, b in zip(read, past, strict=True)]
-        gates.append(_split(torch.sigmoid, Parts(*sums, bias), variant))
+        r, q = (a[part] + b[part] for a, b in zip(read, past, strict=True))
+        gates.append(_split(torch.sigmoid, Parts(r, q, bias), variant))
     reset, z = gates
     # The candidate's pre-activation holds a product of its own: reset gate × (U h + bias). Of it,
     # bias × bias stays with the bias.

@@ -46,7 +46,8 @@ class Shared:
         """Some rows; the input's share only if it is needed."""
         read = self.read.index_select(0, rows) if inside and self.read is not None else None
         rest = (self.before, self.gates, self.memory)
-        return Shared(read, *(each.index_select(0, rows) for each in rest), self.state)
+        before, gates, memory = (each.index_select(0, rows) for each in rest)
+        return Shared(read, before, gates, memory, self.state)
 
 
 def lstm_pass(
@@ -97,8 +98,9 @@ def gru_pass(
     return _flat(read, before, gates, memory, states), (h, state[1])
 
 
-def _flat(read: Tensor, *others: Tensor) -> Shared:
-    return Shared(read.flatten(0, 1), *(each.flatten(0, 1) for each in others))
+def _flat(read: Tensor, before: Tensor, gates: Tensor, memory: Tensor, states: Tensor) -> Shared:
+    rest = before.flatten(0, 1), gates.flatten(0, 1), memory.flatten(0, 1), states.flatten(0, 1)
+    return Shared(read.flatten(0, 1), *rest)
 
 
 def lstm_step(

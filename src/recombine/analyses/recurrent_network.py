@@ -53,8 +53,13 @@ class Network:
         """The same network computing in another precision."""
         layers = [Layer(**{k: v.to(dtype) for k, v in vars(w).items()}) for w in self.layers]
         symbols = None if self.embedding is None else self.embedding.to(dtype)
-        last = {"last_weight": self.last_weight.to(dtype), "last_bias": self.last_bias.to(dtype)}
-        return replace(self, layers=tuple(layers), embedding=symbols, **last)
+        return replace(
+            self,
+            layers=tuple(layers),
+            last_weight=self.last_weight.to(dtype),
+            last_bias=self.last_bias.to(dtype),
+            embedding=symbols,
+        )
 
     def rows(self, given: Shaped[Tensor, "sequence time *in"]) -> Float[Tensor, "sequence time in"]:
         """What the first layer reads: looked up if word numbers are given."""
@@ -89,7 +94,7 @@ def of_module(
         raise UsageError(
             f"a {type(module).__name__} cannot be decomposed: pass an nn.LSTM or an nn.GRU"
         )
-    if module.bidirectional or getattr(module, "proj_size", 0):
+    if module.bidirectional or module.proj_size:
         raise UsageError(
             "a bidirectional or projecting layer cannot be decomposed: "
             "pass a module that reads one way and has proj_size = 0"

@@ -60,7 +60,7 @@ def _scores(network: Network, text: np.ndarray, at: np.ndarray, word: int) -> np
 
 
 @torch.no_grad()
-def credits(
+def credited(
     network: Network,
     text: Int[Tensor, "sequence time"],
     phrases: Phrases,
@@ -69,6 +69,6 @@ def credits(
     *,
     variant: Variant | None = None,
 ) -> Float[np.ndarray, " phrase"]:
-    """The centred score of a word that decomposition credits each phrase with."""
+    """The centred score of a word that decomposition credited each phrase with."""
     relevant = decompose(network, text, phrases, at, variant=variant).relevant[:, 0]
     return np.asarray((relevant[:, word] - relevant.mean(1)).double().numpy())

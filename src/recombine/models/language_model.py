@@ -189,7 +189,7 @@ class StackedLanguageModel(Stack):
             raise BadValue("models/language-model inputs", tuple(inputs.shape[2:]), legal)
         lanes, batch, time, _ = (self.lanes, *rows.shape[1:])
         flat = rows.transpose(1, 2).reshape(len(rows), time * batch, -1).expand(lanes, -1, -1)
-        embedded = lane_product(flat, self.embedding).unflatten(1, (time, batch))
+        embedded = lane_product(flat, self.embedding).reshape(lanes, time, batch, -1)
         values, _ = self.states(embedded, self.start(batch), tap=tap)
         raw = lane_product(values[:, -1], self.last_weight.transpose(1, 2))
         raw = raw + self.last_bias.unsqueeze(1)

@@ -33,9 +33,7 @@ class NextWordLoss(torch.autograd.Function):
     """The mean over words of log Σ exp(logits) − logit of the word."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, words: Tensor
-    ) -> Tensor:
+    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, words: Tensor) -> Tensor:
         table = lane_product(states, weight.transpose(1, 2)).add_(bias.unsqueeze(1))
         table.sub_(table.amax(-1, keepdim=True))
         right = table.gather(-1, words.unsqueeze(-1))
@@ -46,7 +44,7 @@ class NextWordLoss(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, d_loss: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, d_loss: Tensor) -> tuple[Tensor | None, ...]:
         states, weight, words, table = ctx.saved_tensors
         one = torch.ones_like(words, dtype=table.dtype).unsqueeze(-1)
         d_logits = table.scatter_add_(-1, words.unsqueeze(-1), -one)

@@ -27,12 +27,12 @@ from recombine.models.products import lane_product
 CellName = Literal["lstm", "gru"]
 GATES: dict[str, int] = {"lstm": 4, "gru": 3}
 CACHE = 2**20
-"""Bytes of recurrent weights that one group of lanes may have: they stay in the processor's cache."""
+"""Bytes of recurrent weights in one group of lanes: they stay in the processor's cache."""
 
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 """Of a layer: input weight, hidden weight [seed, gates × hidden, ·], input bias, hidden bias."""
 State = tuple[Tensor, ...]
-"""What a layer carries from step to step: (h, c) of an LSTM, (h,) of a GRU; [seed, batch, hidden]."""
+"""What a layer carries on: (h, c) of an LSTM, (h,) of a GRU; each [seed, batch, hidden]."""
 
 
 def run_layer(
@@ -74,7 +74,7 @@ class GRULayer(torch.autograd.Function):
     """r, z = σ(…), n = tanh(Wx + r (Uh + b));  h′ = (1 − z) n + z h, as torch has it."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         inputs: Tensor,
         input_weight: Tensor,
@@ -87,7 +87,7 @@ class GRULayer(torch.autograd.Function):
         time, batch = inputs.shape[1:3]
         # The input's share of all pre-activations at once; in place they become gates.
         flat = lane_product(inputs.flatten(1, 2), input_weight.transpose(1, 2))
-        gates = flat.add_(input_bias.unsqueeze(1)).unflatten(1, (time, batch))
+        gates = flat.add_(input_bias.unsqueeze(1)).reshape(len(inputs), time, batch, -1)
         states, recurrent = gates.new_empty(2, *gates.shape[:-1], n)
         for lanes in _groups(hidden_weight):
             weight, bias = hidden_weight[lanes].transpose(1, 2), hidden_bias[lanes].unsqueeze(1)
@@ -101,11 +101,11 @@ class GRULayer(torch.autograd.Function):
                 candidate.addcmul_(r, past[..., 2 * n :]).tanh_()
                 before = torch.mul(z, before - candidate, out=states[lanes, t]).add_(candidate)
         ctx.save_for_backward(inputs, input_weight, hidden_weight, h, gates, recurrent, states)
-        return states
+        return torch.as_tensor(states)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor | None, ...]:
         inputs, input_weight, hidden_weight, h, gates, recurrent, states = ctx.saved_tensors
         n = hidden_weight.shape[-1]
         r, z, candidate = gates.chunk(3, dim=-1)
@@ -133,7 +133,7 @@ class GRULayer(torch.autograd.Function):
         d_input[..., : 2 * n] = d_hidden[..., : 2 * n]
         flat_input, flat_hidden = d_input.flatten(1, 2), d_hidden.flatten(1, 2)
         return (
-            lane_product(flat_input, input_weight).unflatten(1, inputs.shape[1:3]),
+            lane_product(flat_input, input_weight).reshape(inputs.shape),
             lane_product(flat_input.transpose(1, 2), inputs.flatten(1, 2)),
             lane_product(flat_hidden.transpose(1, 2), before.flatten(1, 2)),
             _summed(flat_input),

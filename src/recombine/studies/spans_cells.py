@@ -19,7 +19,7 @@ from recombine.analyses.decomposition import decompose
 from recombine.analyses.decomposition_plain import decompose_plainly
 from recombine.analyses.decomposition_variant import Variant
 from recombine.analyses.recurrent_network import Network, of_lane
-from recombine.analyses.replacement import credits, replacement_effects
+from recombine.analyses.replacement import credited, replacement_effects
 from recombine.cell import Cell, Context, Outcome
 from recombine.errors import BadValue
 from recombine.models.language_model import LanguageModel, StackedLanguageModel
@@ -31,6 +31,8 @@ LANES = 4
 """Seeds a job of small networks; one with this many units or more fills a core by itself."""
 LARGE = 100
 SETS: tuple[Literal["fresh", "trained"], ...] = ("fresh", "trained")
+SHOWN = 4
+"""Blocks of which it is kept which words carry the prediction."""
 CHECKED = 5
 """Blocks on which the identity is checked, phrase by phrase."""
 
@@ -52,6 +54,8 @@ class SpansRun(Cell):
     """Test blocks on which decomposition is compared with interventions."""
     draws: int = 5
     """Replacements a phrase."""
+    keep_weights: bool = False
+    """Store the trained parameters with the run."""
 
     def validate(self) -> None:
         if self.along < 1 or self.replaced < 2 or self.draws < 1:
@@ -126,7 +130,20 @@ class SpansRun(Cell):
         }
         if "loss" in curves:
             scalars["loss"] = float(arrays["loss"][-1])
-        return Outcome(scalars, arrays)
+        arrays |= self._carriers(network, seed)
+        weights = {n: v[lane].detach().cpu().numpy() for n, v in stack.named_parameters()}
+        return Outcome(scalars, arrays, weights if self.keep_weights else {})
+
+    def _carriers(self, network: Network, seed: int) -> dict[str, np.ndarray]:
+        """What each word of a few blocks is credited with, in the state before ω."""
+        text, opened = self.task.test(seed, "fresh", SHOWN)
+        block, word = np.indices(text.shape).reshape(2, -1)
+        phrases = np.stack([block, word, word + 1], 1)
+        at = opened[block] + self.task.conduit
+        given = credited(
+            network, torch.from_numpy(text), phrases, at, self.task.closing, variant=self.variant
+        )
+        return {"carriers/text": text, "carriers/credit": given.reshape(text.shape)}
 
     def _identity(self, network: Network, seed: int) -> dict[str, float]:
         """The largest |r + q − h| over a few phrases, both parts propagated on their own."""
@@ -144,11 +161,11 @@ class SpansRun(Cell):
         return errors
 
     def _agreement(self, network: Network, seed: int) -> dict[str, float]:
-        """Correlation of what decomposition credits phrases with and what replacing them does."""
+        """Correlation of what decomposition credited phrases with and what replacing them does."""
         text, opened = self.task.test(seed, "fresh", self.replaced)
         phrases, at = self.phrases(opened)
         words, before, count = torch.from_numpy(text), at[:, 0], self.task.conduit + 2
-        given = credits(network, words, phrases, before, self.task.closing, variant=self.variant)
+        given = credited(network, words, phrases, before, self.task.closing, variant=self.variant)
         effects = replacement_effects(
             network, words, phrases, before, self.task.closing,
             others=self.task.vocabulary, draws=self.draws, rng=stream(seed, "replacement"),
@@ -170,7 +187,7 @@ def _states(network: Network, rows: torch.Tensor) -> torch.Tensor:
     n, cell = network.hidden, torch.nn.LSTM if network.cell == "lstm" else torch.nn.GRU
     with torch.device("meta"):
         module = cell(rows.shape[1], n, num_layers=len(network.layers))
-    named = {}
+    named: dict[str, torch.Tensor] = {}
     for i, layer in enumerate(network.layers):
         named |= {
             f"weight_ih_l{i}": layer.input_weight,

@@ -226,14 +226,14 @@ class Spans(Task):
         before[z[:, 0] == 1, -1] = self.opening
         conduits = np.concatenate([self.conduits(TASK_SEED), self.held_out(TASK_SEED)])
         text = np.concatenate([before, conduits[z[:, 1]]], axis=1)
-        return np.eye(self.words, dtype=np.float32)[text]
+        return np.asarray(np.eye(self.words, dtype=np.float32)[text])
 
     def targets(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "n output"]:
         return np.asarray(z[:, :1])
 
     def oracle(self, inputs: Float[np.ndarray, "n position word"]) -> Int[np.ndarray, "n output"]:
         text = inputs.argmax(-1)
-        return (text[:, -self.conduit - 1, None] == self.opening).astype(np.int64)
+        return np.asarray(text[:, -self.conduit - 1, None] == self.opening, dtype=np.int64)
 
     def part(self, factor: int) -> Bool[np.ndarray, "position word"]:
         inside = np.arange(self.block - 1) >= self.block - 1 - self.conduit

@@ -1,0 +1,194 @@
+"""Part `spans/counting`: Figure 2, the identity, and which words carry the prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from recombine import stats
+from recombine.stats import Verdict
+from recombine.studies.carriers import carriers_figure
+from recombine.studies.figure import Axis, Figure, Panel
+from recombine.studies.results import Results
+from recombine.studies.reuse_judging import all_of
+from recombine.studies.spans_reading import acquired, final, line, over_epochs
+from recombine.studies.spans_settings import PROFILES, setting
+from recombine.studies.study import Judge, Need, Part
+from recombine.studies.table import Table, Value
+
+CONDUIT = 8
+EXAMPLES = {"quick": 2000, "paper": 10_000}
+EPOCHS = {"quick": 12, "paper": 50}
+SINGLE, DOUBLE = 1e-5, 1e-12
+"""The lines of C7."""
+
+
+@dataclass(frozen=True)
+class CountingPart(Part):
+    """One corpus with conduits of eight symbols."""
+
+    name: ClassVar[str] = "counting"
+    title: ClassVar[str] = "Does the model count its way to ω?"
+    profiles: ClassVar[tuple[str, ...]] = PROFILES
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
+    smallest: ClassVar[tuple[str, ...]] = ("reading.epochs=1", "model.hidden=8", "replaced=3")
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        main = setting(scale, conduit=CONDUIT, rules=EXAMPLES[scale], epochs=EPOCHS[scale])
+        return {"main": Need(main, range(seeds))}
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"C4": counts, "C7": sums}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return constituents(results), quality(results)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return prefixes(results), acquisition(results), carriers(results)
+
+
+def counts(results: Results, level: float) -> Verdict:
+    """C4: the whole conduit with α gives more than α alone."""
+    p = final(results["main"], results)[:, :-1]
+    return stats.above(stats.mean(p[:, -1] - p[:, 0], level=level), 0.0)
+
+
+def sums(results: Results, level: float) -> Verdict:
+    """C7: the identity, in both precisions."""
+    cell = results["main"]
+    lines = {"float32": SINGLE, "float64": DOUBLE}
+    return all_of([
+        (name, stats.below(stats.mean(cell.scalar(f"identity/{name}"), level=level), most))
+        for name, most in lines.items()
+    ])  # fmt: skip
+
+
+def constituents(results: Results) -> Table:
+    """Figure 2 as numbers, and when each constituent was acquired."""
+    cell = results["main"]
+    p, trained = final(cell, results), final(cell, results, test="trained")
+    epochs = acquired(over_epochs(cell, results))
+    rows: list[tuple[Value, ...]] = []
+    for i in range(CONDUIT + 2):
+        name = "the conduit alone" if i == CONDUIT + 1 else f"α and {i} symbols" if i else "α alone"
+        when = epochs[:, i][~np.isnan(epochs[:, i])]
+        rows.append((
+            name, stats.mean(p[:, i]), stats.mean(trained[:, i]),
+            stats.mean(when) if len(when) else None, f"{len(when)} of {cell.n}",
+        ))  # fmt: skip
+    return Table(
+        id="constituents",
+        title="P(ω | constituent), and the epoch at which it came half the way to its end",
+        columns=(
+            "phrase", "P(ω), new conduits", "P(ω), trained conduits", "epoch",
+            "seeds in which it rose",
+        ),
+        rows=tuple(rows),
+        where="Figure 2; the epochs go beyond the paper",
+        note=f"k = {CONDUIT}, {EXAMPLES[results.scale]:,} examples, "
+        f"{float(cell.scalar('filler')[0]):.0%} of the corpus is filler.",
+    )  # fmt: skip
+
+
+def quality(results: Results) -> Table:
+    """What the identity cannot say: does decomposition agree with interventions?"""
+    cell = results["main"]
+    names = {
+        "agreement/all": "correlation with interventions, all phrases",
+        "agreement/open": "… among α's of different blocks",
+        "agreement/conduit": "… among conduits of different blocks",
+        "identity/float32": "largest |r + q − h| in float32",
+        "identity/float64": "largest |r + q − h| in float64",
+    }
+    rows: list[tuple[Value, ...]] = []
+    for name, words in names.items():
+        values = cell.scalar(name)
+        values = values[~np.isnan(values)]
+        if not len(values):
+            rows.append((words, None))
+        elif name.startswith("identity"):
+            rows.append((words, f"{values.max():.1e}"))
+        else:
+            rows.append((words, stats.mean(values)))
+    return Table(
+        id="quality",
+        title="Does the decomposition mean anything?",
+        columns=("quantity", "ours"),
+        rows=tuple(rows),
+        where="goes beyond the paper",
+        note="Interventions: the phrase is replaced by random words, and the fall of ω's logit "
+        "(relative to the mean over words) is compared with the part decomposition credits the "
+        "phrase with. The identity holds whatever the parts mean.",
+    )
+
+
+def prefixes(results: Results) -> Figure:
+    """Figure 2."""
+    cell = results["main"]
+    read = np.arange(CONDUIT + 1)
+    marks = (
+        line(read, final(cell, results)[:, :-1], label="new conduits", colour="first"),
+        line(
+            read, final(cell, results, test="trained")[:, :-1], label="trained conduits",
+            colour="second", dashed=True,
+        ),
+    )  # fmt: skip
+    return Figure(
+        id="prefixes",
+        title="ω from the open symbol and the first i symbols of the conduit",
+        caption=f"P(ω | α and the first i symbols), k = {CONDUIT}; means over {cell.n} seeds with "
+        "95% intervals.",
+        where="Figure 2",
+        panels=(
+            Panel(Axis("symbols of the conduit in the phrase, i"), Axis("P(ω | phrase)"), marks),
+        ),
+        columns=1,
+    )
+
+
+def acquisition(results: Results) -> Figure:
+    """When each constituent was learned."""
+    cell = results["main"]
+    curve = over_epochs(cell, results)
+    epochs = cell.steps("p/fresh")
+    shown = {0: "first", CONDUIT // 2: "second", CONDUIT: "third", CONDUIT + 1: "muted"}
+    names = {0: "α", CONDUIT + 1: "the conduit"}
+    marks = tuple(
+        line(epochs, curve[:, :, i], label=names.get(i, f"α and {i} symbols"), colour=colour)  # type: ignore[arg-type]
+        for i, colour in shown.items()
+    )
+    when = acquired(curve)[:, : CONDUIT + 1]
+    risen = [i for i in range(CONDUIT + 1) if not np.isnan(when[:, i]).all()]
+    steps = (line(np.array(risen) + 1, when[:, risen], label="half its end", colour="first"),)
+    return Figure(
+        id="acquisition",
+        title="When each constituent is acquired",
+        caption="Left: P(ω | phrase) over training. Right: the first epoch at which P(ω | α and i "
+        "symbols) has come half the way to its final value, by the length of the constituent; "
+        "means over seeds with 95% intervals.",
+        panels=(
+            Panel(Axis("epoch"), Axis("P(ω | phrase)"), marks, title="over training"),
+            Panel(
+                Axis("words of the constituent"), Axis("epoch"), steps if risen else (),
+                title="acquired",
+            ),
+        ),
+        columns=2,
+    )  # fmt: skip
+
+
+def carriers(results: Results) -> Figure:
+    """Which words of test sentences carry ω."""
+    outcome = results["main"].outcomes[min(results["main"].outcomes)]
+    text, credit = outcome.arrays["carriers/text"], outcome.arrays["carriers/credit"]
+    alpha, omega = int(text.max()) - 1, int(text.max())
+    sentences = []
+    for words, given in zip(text.tolist(), credit, strict=True):
+        at = words.index(omega)
+        begin = max(0, at - CONDUIT - 4)
+        names = ["α" if w == alpha else str(w) for w in words[begin:at]]
+        sentences.append((tuple(names), given[begin:at]))
+    return carriers_figure(sentences, "ω", name="carriers", where="goes beyond the paper")
