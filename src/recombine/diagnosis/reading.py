@@ -49,7 +49,8 @@ class Reading:
 
     def gap(self, cell: Seeds, split: str) -> Float[np.ndarray, " seed"]:
         """How much less right than on trained combinations."""
-        return self.accuracy(cell, self.reference) - self.accuracy(cell, split)
+        gap = self.accuracy(cell, self.reference) - self.accuracy(cell, split)
+        return np.asarray(gap)
 
     def best_step(self, cell: Seeds) -> Int[np.ndarray, " seed"]:
         """Where each seed was most accurate in distribution, the first such evaluation."""
