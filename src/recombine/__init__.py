@@ -1,8 +1,8 @@
 """recombine: does your model compose, where does it fail, and why?
 
-    import recombine
-    print(recombine.diagnose("mlp", "corners"))
-    print(recombine.audit("table.csv", factors=["a", "b"], label="y", split="part"))
+import recombine
+print(recombine.diagnose("mlp", "corners"))
+print(recombine.audit("table.csv", factors=["a", "b"], label="y", split="part"))
 """
 
 from __future__ import annotations
