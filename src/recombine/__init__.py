@@ -8,11 +8,7 @@ print(recombine.audit("table.csv", factors=["a", "b"], label="y", split="part"))
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from recombine.auditing import audit as audit
-    from recombine.diagnosis import diagnose as diagnose
+from typing import Any
 
 __version__ = "0.1.0"
 
