@@ -184,7 +184,7 @@ def _data(made: Parser) -> Parser:
     return made
 
 
-def _where_data_is(made: argparse.ArgumentParser) -> argparse.ArgumentParser:
+def _where_data_is(made: Parser) -> Parser:
     words = "where data sets are kept (default: $RECOMBINE_DATA or the user's cache)"
     made.add_argument("--data", default=None, metavar="DIR", help=words)
     return made
