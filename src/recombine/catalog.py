@@ -76,7 +76,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
-            "Gradient Descent Resists Compositionality (parts: corners, pairs)",
+            "Gradient Descent Resists Compositionality (parts: pairs, corners)",
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",

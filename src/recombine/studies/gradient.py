@@ -6,4 +6,4 @@ from recombine.studies.gradient_corners import CornersPart
 from recombine.studies.gradient_pairs import PairsPart
 from recombine.studies.study import published
 
-STUDY = published("gradient", CornersPart(), PairsPart())
+STUDY = published("gradient", PairsPart(), CornersPart())
