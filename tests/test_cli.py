@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'recipe'"],
     ),
     "inner field": (
-        ["reproduce", "gradient", "--set", "recipe.optimizer.rat=5"],
+        ["reproduce", "gradient/corners", "--set", "recipe.optimizer.rat=5"],
         ["perhaps you meant 'rate'", "training/sgd"],
     ),
     "field of a number": (

@@ -173,6 +173,7 @@ def _asked(made: Parser, *, sizes: bool = True) -> Parser:
 
 def _work(made: Parser) -> Parser:
     made.add_argument("--workers", type=_whole, default=None, help="processes (default: cores)")
+    _where_data_is(made)
     made.add_argument("--device", default="cpu", help="torch device (default: cpu)")
     return made
 
@@ -276,13 +277,13 @@ def _data(made: Parser) -> Parser:
     verify = actions.add_parser("verify", help="read every byte and compare with the known hashes")
     for action in (listing, get, verify):
         action.add_argument("names", nargs="*", help="such as mnist; none: all")
-        action.add_argument(
-            "--data",
-            default=None,
-            metavar="DIR",
-            help="where data is kept (default: $RECOMBINE_DATA or the user's cache)",
-        )
-        _json(action)
+        _json(_where_data_is(action))
+    return made
+
+
+def _where_data_is(made: Parser) -> Parser:
+    words = "where data sets are kept (default: $RECOMBINE_DATA or the user's cache)"
+    made.add_argument("--data", default=None, metavar="DIR", help=words)
     return made
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 import pytest
 
 from recombine import data
-from recombine.errors import BadValue, NoData, UnknownName
+from recombine.analyses.dependence import Dependence
+from recombine.cell import Context
+from recombine.errors import BadValue, Interrupted, NoData, UnknownName
+from recombine.models.convnet import ConvNet
 from recombine.seeds import stream
 from recombine.tasks.digit_pairs import UNKNOWN, DigitPairs
+from recombine.training import Probe, Recipe, Trial
+from recombine.training.optimizers import Adam
 
 
 def shifts_of(z: np.ndarray) -> set[int]:
@@ -103,3 +110,43 @@ def test_what_is_not_legal_is_refused() -> None:
     for wrong in ({"digits": 1}, {"shifts": ()}, {"shifts": tuple(range(10))}, {"asked": 3}):
         with pytest.raises(BadValue, match="digit-pairs"):
             DigitPairs(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_looped_trial_gives_a_seed_the_same_bits_alone_and_after_a_stop() -> None:
+    trial = Trial(
+        DigitPairs(),
+        ConvNet(channels=(3, 4), widths=(6,)),
+        Recipe(steps=4, batch=5, loss="categorical-hinge", optimizer=Adam(), evaluate_at=(0, 2),
+               evaluation_examples=70, lanes="looped"),
+        (Probe(Dependence(30, 10, "predictive"), (0, 4)),),
+    )  # fmt: skip
+    together = trial.run([0, 1], Context())
+    place = Kept()
+    with pytest.raises(Interrupted):
+        trial.run([1], Context(progress=stop_at(3), checkpoint=place))
+    resumed = trial.run([1], Context(checkpoint=place))
+    for again in (trial.run([1], Context())[1], resumed[1]):
+        assert again.arrays.keys() == together[1].arrays.keys()
+        for name, values in again.arrays.items():
+            np.testing.assert_array_equal(values, together[1].arrays[name], err_msg=name)
+
+
+class Kept:
+    """A checkpoint in memory."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] | None = None
+
+    def load(self) -> dict[str, np.ndarray] | None:
+        return self.arrays
+
+    def save(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.arrays = {name: np.array(values) for name, values in arrays.items()}
+
+
+def stop_at(step: int) -> Callable[[int, int], None]:
+    def progress(done: int, total: int) -> None:
+        if done == step:
+            raise Interrupted("stop")
+
+    return progress

@@ -73,7 +73,7 @@ def training(results: Results) -> Figure:
     )
     return Figure(
         id="training",
-        title="Training accuracy rises faster where the second digit tells about the first",
+        title="Training accuracy",
         caption=f"Accuracy on training combinations with training images; {evaluated_on(results)}. "
         "Mean over seeds with 95% intervals.",
         where="Figure 3a",
@@ -90,7 +90,7 @@ def gaps(results: Results) -> Figure:
     )
     return Figure(
         id="gap",
-        title="And falls short where it misleads",
+        title="The gap between training and test",
         caption="Training accuracy less accuracy on test combinations with test images. Mean over "
         "seeds with 95% intervals.",
         where="Figure 3b",
@@ -121,8 +121,9 @@ def splits(results: Results) -> Figure:
         panels.append(Panel(STEPS, Axis("accuracy", limits=(0.0, 1.0)), marks, title=words))
     return Figure(
         id="splits",
-        title="New images cost little, new combinations cost much, and only in A",
-        caption="The dashed curve has the combinations of training with images of the test part. "
+        title="New images and new combinations",
+        caption="From the first curve to the dashed one images are new, from there to the last one "
+        "combinations are. "
         "Mean over seeds with 95% intervals.",
         panels=tuple(panels),
         columns=2,
@@ -170,8 +171,8 @@ def matrices(results: Results) -> Figure:
         id="matrices",
         title="The dependence matrix of three digits, all to be named",
         caption="Row: the digit that is named, the first on top. Column: the digit that is moved "
-        "to another value. Colour: share of predictions that flip, mean over "
-        f"{results['three-A'].n} seeds. A model that composes has a diagonal and nothing else.",
+        "to another value. Colour: share of predictions that flip, mean over seeds "
+        f"(n = {results['three-A'].n}). A model that composes has a diagonal and nothing else.",
         panels=tuple(panels),
     )
 

@@ -86,8 +86,10 @@ def dependence(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     for name, words in ESTIMATORS.items():
         in_a, in_b = redundant(a, name), redundant(b, name)
-        top = int(in_a.mean(0).argmax())
-        step = int(a.steps(f"dependence/{name}")[top])
+        steps = a.steps(f"dependence/{name}").tolist()
+        # An untrained network flips with anything: the height is sought after the first updates.
+        top = max(range(len(steps)), key=lambda at: (steps[at] > 0, in_a[:, at].mean()))
+        step = steps[top]
         rows.append((
             words, step, stats.mean(in_a[:, top]), stats.mean(in_a[:, -1]), stats.mean(in_b[:, -1])
         ))  # fmt: skip
