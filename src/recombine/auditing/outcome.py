@@ -18,7 +18,7 @@ MOST_CLASHES = 100
 
 
 def summary(audit: Audit) -> str:
-    """What there is, then what can be learned, in a few sentences."""
+    """What there is, then what can be learned: a line a thought."""
     table, leak = audit.table, audit.leakage
     sizes = " × ".join(str(size) for size in table.sizes)
     lines = [
@@ -41,7 +41,7 @@ def summary(audit: Audit) -> str:
         )
     else:
         lines.append("Nothing stands out.")
-    return " ".join(lines)
+    return "\n".join(lines)
 
 
 def _coverage(audit: Audit) -> str:

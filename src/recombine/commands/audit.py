@@ -109,7 +109,7 @@ def _row(row: object) -> str:
 def _publish(done: Audit, folder: Path) -> Path:
     document = Document(
         title=f"Audit of {done.table.name}",
-        lead=done.summary,
+        lead=tuple(done.summary.splitlines()),
         items=tuple(
             Item(each.kind, each.weight, each.text, each.advice, tuple(map(_row, each.rows)))
             for each in done.findings
