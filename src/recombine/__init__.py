@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from recombine.auditing import audit as audit
+from typing import Any
 
 __version__ = "0.1.0"
 

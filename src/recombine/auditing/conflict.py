@@ -215,7 +215,7 @@ def _at_least(groups: Alike, found: list[Witness]) -> int:
     """
     lead = dict(zip(groups.first.tolist(), groups.lead.tolist(), strict=True))
     further = [w for w in found if len(w.rows) > 2]
-    return max(groups.wrong + sum(min(lead[row] for row in w.rows) for w in further), 1)
+    return max(groups.wrong + sum(int(min(lead[row] for row in w.rows)) for w in further), 1)
 
 
 def _few_violations(phi: sparse.csr_matrix, y: Int[np.ndarray, " row"]) -> int:

@@ -202,7 +202,8 @@ def _labels(
     """The label as classes or as numbers, and why, if nobody said which."""
     numbers, notes = _numbers(cells)
     if kind == "numbers" and numbers is None:
-        odd = cells.filter(cells.cast(pl.Float64, strict=False).is_null())[0]
+        plain = cells.cast(pl.Float64, strict=False)
+        odd = cells.filter(plain.is_null() | ~plain.is_finite())[0]
         raise UsageError(f"label column '{name}' holds '{odd}', which is no number")
     distinct = cells.n_unique()
     if kind is None and numbers is not None:

@@ -166,7 +166,7 @@ def plain(audit: Audit) -> dict[str, Any]:
     """The audit as plain JSON values."""
     table = audit.table
     names = table.factors
-    return _clean(
+    made: dict[str, Any] = _clean(
         {
             "table": table.name,
             "summary": audit.summary,
@@ -210,6 +210,7 @@ def plain(audit: Audit) -> dict[str, Any]:
             "prediction": _predicted(audit),
         }
     )
+    return made
 
 
 def _labels(audit: Audit) -> dict[str, Any]:
