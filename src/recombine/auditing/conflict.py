@@ -58,7 +58,8 @@ class Decision:
     wrong_at_least: int
     wrong_at_most: int
     unexplained: float
-    """For numbers, the least share of their variance that any sum leaves; for classes 0."""
+    """For numbers, the least share of their variance that any sum leaves, or 0 where that was not
+    settled; for classes 0."""
     sampled: int | None
     """Rows put to the linear programs, if not all of the core."""
 
@@ -114,7 +115,7 @@ def decide(
         tuple(Witness(tuple(int(core[r]) for r in w.rows), w.weights) for w in found),
         wrong_at_least=_at_least(groups, found) if answer == "impossible" else 0,
         wrong_at_most=at_most,
-        unexplained=left * _share(y, core, weight) if answer == "impossible" else 0.0,
+        unexplained=left * _share(y, core, weight) if answer == "impossible" and settled else 0.0,
         sampled=sampled if answer != "possible" else None,
     )
 

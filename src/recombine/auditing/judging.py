@@ -128,9 +128,16 @@ def _unlearnable(audit: Audit) -> Iterator[Finding]:
         weight = "problem" if decision.unexplained > LITTLE else "note"
         text = (
             f"No kernel model, whatever its features, can explain more than "
-            f"{1 - decision.unexplained:.1%} of the variance of the label on the held-out "
+            f"{1 - decision.unexplained:.4%} of the variance of the label on the held-out "
             "combinations: it is not additive in the conjunctions that training shows."
         )
+        if not decision.unexplained:
+            weight = "caution"
+            text = (
+                "On the held-out combinations the label is not additive in the conjunctions that "
+                "training shows, so no kernel model, whatever its features, is exact; by how much "
+                "was not settled."
+            )
         if audit.leakage.noise:
             text += f" (Part of it may be noise, of about {audit.leakage.noise:.3g}.)"
     advice = (

@@ -57,6 +57,11 @@ def _ordinal(order: int) -> str:
 def _additivity(audit: Audit) -> str:
     asked = audit.learnable
     decision = asked.decision
+    if decision.answer == "impossible" and decision.unexplained:
+        return (
+            f"No kernel model, whatever its features, can explain more than "
+            f"{1 - decision.unexplained:.4%} of the variance of the held-out labels."
+        )
     if decision.answer == "impossible":
         return "No kernel model, whatever its features, can be right on all held-out combinations."
     if decision.answer == "undecided":
