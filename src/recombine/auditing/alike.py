@@ -51,9 +51,9 @@ def alike(ids: Int[np.ndarray, "row subset"], y: Shaped[np.ndarray, " row"]) -> 
 def _hashed(ids: Int[np.ndarray, "row subset"]) -> Int[np.ndarray, " row"]:
     """A number for each set of conjunctions, from 64 bits of a hash."""
     rng = np.random.default_rng(0)
-    salts = rng.integers(1, 2**63, size=ids.shape[1], dtype=np.uint64) | np.uint64(1)
+    salts: np.ndarray = rng.integers(1, 2**62, size=(ids.shape[1],)) * 2 + 1
     total = np.zeros(len(ids), dtype=np.uint64)
-    for column, salt in enumerate(salts):
-        mixed = (ids[:, column].astype(np.int64) + 2).astype(np.uint64) * salt
+    for column, salt in enumerate(salts.tolist()):
+        mixed = (ids[:, column].astype(np.int64) + 2).astype(np.uint64) * np.uint64(salt)
         total += mixed ^ (mixed >> np.uint64(29))
     return np.unique(total, return_inverse=True)[1].reshape(-1)

@@ -59,7 +59,7 @@ class Combinations:
     @property
     def held_out(self) -> Bool[np.ndarray, " combination"]:
         """Tested and never trained on."""
-        return self.tested & ~self.trained
+        return np.asarray(self.tested & ~self.trained)
 
 
 def combine(table: Factored) -> Combinations:
@@ -100,16 +100,6 @@ def numbers(
 def _renumbered(keys: Int[np.ndarray, " n"]) -> tuple[Int[np.ndarray, " n"], int]:
     there, place = np.unique(keys, return_inverse=True)
     return place.astype(np.int64), len(there)
-
-
-def among(keys: Int[np.ndarray, " n"], others: Int[np.ndarray, " m"]) -> Bool[np.ndarray, " n"]:
-    """Which of the numbers are among the others; both in one numbering."""
-    top = max(int(keys.max(initial=0)), int(others.max(initial=0)))
-    if top < TABLE:
-        flags = np.zeros(top + 1, dtype=bool)
-        flags[others] = True
-        return flags[keys]
-    return pl.Series(keys).is_in(pl.Series(others).unique()).to_numpy()
 
 
 def _classes(frame: pl.DataFrame) -> pl.DataFrame:

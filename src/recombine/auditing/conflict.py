@@ -58,7 +58,8 @@ class Decision:
     wrong_at_least: int
     wrong_at_most: int
     unexplained: float
-    """For numbers, the least share of their variance that any sum leaves; for classes 0."""
+    """For numbers, the least share of their variance that any sum leaves, or 0 where that was not
+    settled; for classes 0."""
     sampled: int | None
     """Rows put to the linear programs, if not all of the core."""
 
@@ -114,7 +115,7 @@ def decide(
         tuple(Witness(tuple(int(core[r]) for r in w.rows), w.weights) for w in found),
         wrong_at_least=_at_least(groups, found) if answer == "impossible" else 0,
         wrong_at_most=at_most,
-        unexplained=left * _share(y, core, weight) if answer == "impossible" else 0.0,
+        unexplained=left * _share(y, core, weight) if answer == "impossible" and settled else 0.0,
         sampled=sampled if answer != "possible" else None,
     )
 
@@ -215,7 +216,7 @@ def _at_least(groups: Alike, found: list[Witness]) -> int:
     """
     lead = dict(zip(groups.first.tolist(), groups.lead.tolist(), strict=True))
     further = [w for w in found if len(w.rows) > 2]
-    return max(groups.wrong + sum(min(lead[row] for row in w.rows) for w in further), 1)
+    return max(groups.wrong + sum(int(min(lead[row] for row in w.rows)) for w in further), 1)
 
 
 def _few_violations(phi: sparse.csr_matrix, y: Int[np.ndarray, " row"]) -> int:

@@ -8,7 +8,6 @@ the first column that misses a cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -75,7 +74,7 @@ class Factored:
     def sizes(self) -> tuple[int, ...]:
         return tuple(len(values) for values in self.values)
 
-    def shown(self, codes: Sequence[int]) -> dict[str, str]:
+    def shown(self, codes: Int[np.ndarray, " factor"]) -> dict[str, str]:
         """A combination in words."""
         pairs = zip(self.factors, self.values, codes, strict=True)
         return {name: values[int(code)] for name, values, code in pairs}
@@ -202,7 +201,8 @@ def _labels(
     """The label as classes or as numbers, and why, if nobody said which."""
     numbers, notes = _numbers(cells)
     if kind == "numbers" and numbers is None:
-        odd = cells.filter(cells.cast(pl.Float64, strict=False).is_null())[0]
+        plain = cells.cast(pl.Float64, strict=False)
+        odd = cells.filter(plain.is_null() | ~plain.is_finite())[0]
         raise UsageError(f"label column '{name}' holds '{odd}', which is no number")
     distinct = cells.n_unique()
     if kind is None and numbers is not None:

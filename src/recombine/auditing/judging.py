@@ -128,9 +128,16 @@ def _unlearnable(audit: Audit) -> Iterator[Finding]:
         weight = "problem" if decision.unexplained > LITTLE else "note"
         text = (
             f"No kernel model, whatever its features, can explain more than "
-            f"{1 - decision.unexplained:.1%} of the variance of the label on the held-out "
+            f"{1 - decision.unexplained:.4%} of the variance of the label on the held-out "
             "combinations: it is not additive in the conjunctions that training shows."
         )
+        if not decision.unexplained:
+            weight = "caution"
+            text = (
+                "On the held-out combinations the label is not additive in the conjunctions that "
+                "training shows, so no kernel model, whatever its features, is exact; by how much "
+                "was not settled."
+            )
         if audit.leakage.noise:
             text += f" (Part of it may be noise, of about {audit.leakage.noise:.3g}.)"
     advice = (
@@ -167,11 +174,11 @@ def _misled(audit: Audit) -> Iterator[Finding]:
 def _shortcuts(audit: Audit) -> Iterator[Finding]:
     names = audit.table.factors
     measure = "accuracy" if audit.table.classes else "R²"
-    broken = [rule for rule in audit.rules if rule.breaks]
-    single = {rule.factors for rule in broken if len(rule.factors) == 1}
-    for rule in broken:
-        if len(rule.factors) == 2 and any((factor,) in single for factor in rule.factors):
-            continue  # the factor by itself says it already
+    told: set[int] = set()
+    for rule in sorted(audit.rules, key=lambda r: (len(r.factors), -r.train_gain, r.factors)):
+        if not rule.breaks or told & set(rule.factors):
+            continue  # a factor of it is told of already, by itself or in a stronger pair
+        told |= set(rule.factors)
         who = " with ".join(f"'{names[f]}'" for f in rule.factors)
         new = f"; {rule.unseen:,} test rows show values new to it" if rule.unseen else ""
         text = (

@@ -115,7 +115,7 @@ def _expressible(
 
 def _outputs(
     y: Shaped[np.ndarray, " row"], *, classes: bool
-) -> tuple[Shaped[np.ndarray, "row output"], Shaped[np.ndarray, " output"]]:
+) -> tuple[Shaped[np.ndarray, "row output"], Shaped[np.ndarray, " class"]]:
     """Labels to be fitted: one column of numbers, of ±1 for two classes, or one a class."""
     if not classes:
         return y[:, None].astype(float), y[:0]

@@ -18,7 +18,7 @@ MOST_CLASHES = 100
 
 
 def summary(audit: Audit) -> str:
-    """What there is, then what can be learned, in a few sentences."""
+    """What there is, then what can be learned: a line a thought."""
     table, leak = audit.table, audit.leakage
     sizes = " × ".join(str(size) for size in table.sizes)
     lines = [
@@ -41,7 +41,7 @@ def summary(audit: Audit) -> str:
         )
     else:
         lines.append("Nothing stands out.")
-    return " ".join(lines)
+    return "\n".join(lines)
 
 
 def _coverage(audit: Audit) -> str:
@@ -57,6 +57,11 @@ def _ordinal(order: int) -> str:
 def _additivity(audit: Audit) -> str:
     asked = audit.learnable
     decision = asked.decision
+    if decision.answer == "impossible" and decision.unexplained:
+        return (
+            f"No kernel model, whatever its features, can explain more than "
+            f"{1 - decision.unexplained:.4%} of the variance of the held-out labels."
+        )
     if decision.answer == "impossible":
         return "No kernel model, whatever its features, can be right on all held-out combinations."
     if decision.answer == "undecided":
@@ -166,7 +171,7 @@ def plain(audit: Audit) -> dict[str, Any]:
     """The audit as plain JSON values."""
     table = audit.table
     names = table.factors
-    return _clean(
+    made: dict[str, Any] = _clean(
         {
             "table": table.name,
             "summary": audit.summary,
@@ -210,6 +215,7 @@ def plain(audit: Audit) -> dict[str, Any]:
             "prediction": _predicted(audit),
         }
     )
+    return made
 
 
 def _labels(audit: Audit) -> dict[str, Any]:

@@ -116,7 +116,7 @@ class Prediction:
     @property
     def never_right(self) -> Bool[np.ndarray, " held"]:
         """Held-out combinations that no code tried gets right."""
-        return ~np.any([each.answers for each in self.predicted], axis=0)
+        return np.asarray(~np.any([each.answers for each in self.predicted], axis=0))
 
 
 def codes(factors: int) -> tuple[Code, ...]:
@@ -286,8 +286,8 @@ def _direction(y: np.ndarray, truth: np.ndarray, *, classes: bool) -> Float[np.n
     """Signs by which outputs count towards the truth; for numbers, shares of a slope of one."""
     if not classes:
         centred = truth - y.mean()
-        return (centred / (float(np.mean(centred**2)) or 1.0))[None]
+        return np.asarray(centred / (float(np.mean(centred**2)) or 1.0))[None]
     names = np.unique(y)
     if len(names) == 2:
         return np.where(truth == names[1], 1.0, -1.0)[None]
-    return (truth[None] == names[:, None]).astype(float)
+    return np.asarray(truth[None] == names[:, None], dtype=float)

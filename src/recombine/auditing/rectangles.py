@@ -74,7 +74,9 @@ def _clashing(z: np.ndarray, y: np.ndarray, pair: Subset) -> Int[np.ndarray, "cl
         clashes = _crosswise(joined.filter(pl.col("y") != pl.col("y2")))
     else:
         clashes = _unequal(joined.with_columns(gap=pl.col("y") - pl.col("y2")))
-    corners = clashes.sort("rest", "a", "a2").select("row", "row_right", "row2", "row2_right")
+    corners = clashes.sort("rest", "a", "a2", "row").select(
+        "row", "row_right", "row2", "row2_right"
+    )
     return corners.unique(maintain_order=True).to_numpy()
 
 

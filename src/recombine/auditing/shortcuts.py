@@ -48,8 +48,12 @@ class Rule:
 
     @property
     def breaks(self) -> bool:
-        """It serves in training and not in the test."""
-        return self.train_gain >= 0.5 and self.test_gain < self.train_gain / 2
+        """It serves in training and not in the test, where enough rows can be judged to say so."""
+        enough = self.judged >= max(1, self.unseen / 9)  # a tenth of the test
+        worse = self.test_right < self.train_right - 0.1
+        return bool(
+            enough and worse and self.train_gain >= 0.5 and self.test_gain < self.train_gain / 2
+        )
 
     @property
     def suffices(self) -> bool:

@@ -107,8 +107,9 @@ def of_numbers(phi: sparse.csr_matrix, y: Float[np.ndarray, " row"]) -> Search:
     weights = found.x[: len(y)] - found.x[len(y) :]
     used = np.flatnonzero(np.abs(weights) > SMALL * np.abs(weights).max())
     exact = _fractions(weights[used])
-    apart = sum(w * Fraction(float(value)) for w, value in zip(exact, y[used], strict=True))
-    size = sum(abs(w) for w in exact) * Fraction(scale)
+    pairs = zip(exact, y[used].tolist(), strict=True)
+    apart = sum((w * Fraction(value) for w, value in pairs), Fraction(0))
+    size = sum((abs(w) for w in exact), Fraction(0)) * Fraction(scale)
     if not _cancels(phi[used], exact) or abs(apart) <= size * Fraction(1, 10**9):
         return Search(None, False)
     return Search(Witness(tuple(used.tolist()), _whole(exact)), False)

@@ -69,8 +69,12 @@ def measure() -> Measured:
 
 
 def _audit(path: Path, z: np.ndarray, y: np.ndarray, held: np.ndarray) -> dict[str, float]:
-    columns = {f"f{i}": np.char.add("v", z[:, i].astype(str)) for i in range(FACTORS)}
-    frame = pl.DataFrame({**columns, "y": y, "split": np.where(held, "test", "train")})
+    columns = {f"f{i}": z[:, i] for i in range(FACTORS)}
+    frame = pl.DataFrame({**columns, "y": y, "held": held}).with_columns(
+        *(pl.format("v{}", name).alias(name) for name in columns),
+        split=pl.when("held").then(pl.lit("test")).otherwise(pl.lit("train")),
+    )
+    frame = frame.drop("held")
     if path.suffix == ".csv":
         frame.write_csv(path)
     else:

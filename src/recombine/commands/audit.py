@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
+from rich.progress import Progress
 from rich.text import Text
 
 from recombine.auditing import KINDS, Audit, Finding, audit
@@ -59,7 +60,7 @@ def run(call: Namespace) -> int:
     return 1 if failed else 0
 
 
-def _progress(*, silent: bool) -> tuple[terminal.Progress, Callable[[str], None]]:
+def _progress(*, silent: bool) -> tuple[Progress, Callable[[str], None]]:
     """A bar where there is a terminal; else a line a step, once it takes long."""
     progress, move = terminal.counter("audit", silent=silent)
     start = time.monotonic()
@@ -109,7 +110,7 @@ def _row(row: object) -> str:
 def _publish(done: Audit, folder: Path) -> Path:
     document = Document(
         title=f"Audit of {done.table.name}",
-        lead=done.summary,
+        lead=tuple(done.summary.splitlines()),
         items=tuple(
             Item(each.kind, each.weight, each.text, each.advice, tuple(map(_row, each.rows)))
             for each in done.findings

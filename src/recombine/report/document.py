@@ -37,7 +37,7 @@ class Document:
     """What a page says."""
 
     title: str
-    lead: str
+    lead: tuple[str, ...]
     items: tuple[Item, ...] = ()
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
