@@ -40,7 +40,8 @@ from recombine.training.optimizers import SGD
 Images = tuple[Tensor, Tensor]
 """Inputs and classes."""
 HEADS = {"main": 2, "aux": 8}
-LOOK_EVERY = 20
+LOOK_EVERY, AT_ONCE = 20, 500
+"""Updates between two signs of life, and test images read at once."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,10 @@ class _Run:
 
     def _features(self, weights: Weights) -> np.ndarray:
         """The features of the main test images."""
+        x = self.test[0]
         with torch.no_grad():
-            parts = [features(weights, x, training=False) for x in self.test[0].split(500)]
+            parts = [
+                features(weights, x[at : at + AT_ONCE], training=False)
+                for at in range(0, len(x), AT_ONCE)
+            ]
         return np.asarray(torch.cat(parts).numpy())
