@@ -174,7 +174,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
-            "Multi-task learning, finetuning, feature reuse (penalty, diagonal, relu, regimes)",
+            "Multi-task learning and finetuning (penalty, diagonal, relu, regimes, images)",
         ),
         "spans": Entry(
             "recombine.studies.spans:STUDY",
@@ -263,6 +263,9 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "reuse-descent": Entry(
             "recombine.studies.reuse_sparse:DescentReuse", "sparse teachers, by gradient descent"
+        ),
+        "reuse-images": Entry(
+            "recombine.studies.reuse_images_cell:ImageReuse", "two classes of images after eight"
         ),
         "reuse-forms": Entry(
             "recombine.studies.reuse_forms:PenaltyForms", "which penalty predicts finetuning"

@@ -10,6 +10,7 @@ from recombine.cell import Context, Outcome
 from recombine.spec import override
 from recombine.studies import Part, Results, Seeds, find
 from recombine.studies import gated_digits as digits
+from recombine.studies import gated_digits_shown as shown
 from recombine.studies import gated_limit as limit
 from recombine.studies import gated_relu as relu
 from recombine.studies.gated_reading import interval, missing, pooled
@@ -72,8 +73,8 @@ def test_the_direction_is_that_of_the_nearer_machine() -> None:
 def tables(excess: dict[int, float], *, gln: float = 0.0, apart: float = 0.02) -> Results:
     """Entries in which SVM-L2 errs by `excess` more at so many units."""
     cells = {}
-    for n in digits.SIZES["quick"]:
-        for units in digits.UNITS["quick"]:
+    for n in shown.SIZES["quick"]:
+        for units in shown.UNITS["quick"]:
             cells[f"two-{n}-{units}"] = seeds(
                 {
                     "error/gd": 0.1,
@@ -85,7 +86,7 @@ def tables(excess: dict[int, float], *, gln: float = 0.0, apart: float = 0.02) -
                     "reason/l2": 0.0,
                 }
             )
-        for planes in digits.PLANES["quick"]:
+        for planes in shown.PLANES["quick"]:
             cells[f"shallow-{n}-{planes}"] = seeds(
                 {
                     "error/gd": 0.15 + 0.01 * planes,
@@ -95,9 +96,9 @@ def tables(excess: dict[int, float], *, gln: float = 0.0, apart: float = 0.02) -
                     "reason/svm": 3.0,
                 }
             )
-    for name in digits.VARIANTS:
-        for n in digits.VARIED["quick"]:
-            for units in digits.UNITS["quick"]:
+    for name in shown.VARIANTS:
+        for n in shown.VARIED["quick"]:
+            for units in shown.UNITS["quick"]:
                 cells[f"{name}-{n}-{units}"] = cells[f"two-{n}-{units}"]
     return Results("quick", "as-run", cells)
 
@@ -175,8 +176,8 @@ def test_a_short_run_fills_every_table_and_figure(part: Part) -> None:
 def test_paper_scale_has_the_published_sizes() -> None:
     cells = STUDY.part("digits").cells(scale="paper", profile="as-run", seeds=3)
     two = {name for name in cells if name.startswith("two")}
-    assert two == {f"two-{n}-{units}" for n, units in digits.PUBLISHED}
-    assert {f"random-{n}-{units}" for n, units in digits.PUBLISHED} < set(cells)
+    assert two == {f"two-{n}-{units}" for n, units in shown.PUBLISHED}
+    assert {f"random-{n}-{units}" for n, units in shown.PUBLISHED} < set(cells)
     assert cells["planes-500-10"].cell.model.planes == 2
     for need in cells.values():
         assert need.cell.source == "mnist-60k" and need.cell.training.batch == 128

@@ -27,6 +27,8 @@ from recombine.studies.table import Table, Value
 from recombine.training.normalised import Descent
 from recombine.training.optimizers import SGD
 
+FROZEN = 20
+"""Quick scale: the width at which networks with frozen gates are trained too."""
 SAME = 0.02
 """The line of claim R2, as its rule states it."""
 CASES: Mapping[str, tuple[tuple[int, int], ...]] = {
@@ -83,7 +85,7 @@ class ReLUPart(Part):
         model, optimizer = Gated(widths=(units,), gates="relu"), SGD(rate=0.04, momentum=0.9)
         if scale == "quick":
             training = Descent(optimizer=optimizer)
-            return GatedReLU(n=n, model=model, training=training, frozen=True)
+            return GatedReLU(n=n, model=model, training=training, frozen=units == FROZEN)
         count = 200 * EPOCHS_AT // n * (n // BATCH)
         training = Descent(steps=count, batch=BATCH, optimizer=optimizer)
         return GatedReLU(
@@ -162,6 +164,8 @@ def frozen(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     for n, units in CASES[results.scale]:
         cell = results[f"relu-{n}-{units}"]
+        if "error/frozen-learned" not in cell.outcomes[min(cell.outcomes)].scalars:
+            continue
         row: list[Value] = [f"{n:,} images", units, interval(cell.scalar("error/gd"))]
         for name in ("learned", "random"):
             row += [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from recombine.studies.reuse_diagonal import DiagonalPart
+from recombine.studies.reuse_images import ImagesPart
 from recombine.studies.reuse_penalty import PenaltyPart
 from recombine.studies.reuse_regimes import RegimesPart
 from recombine.studies.reuse_relu import ReluPart
 from recombine.studies.study import published
 
-STUDY = published("reuse", PenaltyPart(), DiagonalPart(), ReluPart(), RegimesPart())
+STUDY = published("reuse", PenaltyPart(), DiagonalPart(), ReluPart(), RegimesPart(), ImagesPart())
