@@ -82,8 +82,8 @@ def runs(results: Results) -> Table:
         rows=tuple(rows),
         where="Tables 5 and 6",
         note="Runs sorted. Right means every word right, the copied input included. HI held-out "
-        "inputs (40 items), HC held-out compositions (64), HT one held-out table (192), NC held-out "
-        f"tables only (32: one item is 3.1 points). Epoch chosen by: {_rule(results)}.",
+        "inputs (40 items), HC held-out compositions (64), HT one held-out table (192), NC only "
+        f"held-out tables (32: one item is 3.1 points). Epoch chosen by: {_rule(results)}.",
     )
 
 
