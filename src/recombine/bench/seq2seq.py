@@ -167,7 +167,7 @@ def _cells() -> Callable[[int], None]:
 
     def run(step: int) -> None:
         project, recur = read.open()
-        projected = project(words).split(1, dim=1)
+        projected = torch.split(project(words), 1, dim=1)
         state = read.start(inputs)
         for t, x in enumerate(projected):
             state = read.step(x, state, recur, untouched, "", first=t == 0)
