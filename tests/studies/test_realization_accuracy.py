@@ -1,4 +1,4 @@
-"""`realization/accuracy`: judges on numbers made up, the choice of an epoch, cells shared by key."""
+"""`realization/accuracy`: judges on made-up numbers, the choice of an epoch, shared cells."""
 
 import numpy as np
 import pytest
