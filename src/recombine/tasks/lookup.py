@@ -88,6 +88,8 @@ class LookupTables(SequenceTask):
             raise BadValue(f"{where}.longest", self.longest, "at least 2")
         if self.longer < 1:
             raise BadValue(f"{where}.longer", self.longer, "at least 1")
+        if self.path:
+            read(self.path)  # what is wrong with a file is told before anything is run
 
     @property
     def content(self) -> Sample:
@@ -196,7 +198,7 @@ class LookupTables(SequenceTask):
     def _length(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, " n"]:
         """Tables up to the first none."""
         there = z[:, 1:] < len(self.content.names)
-        return np.cumprod(there, axis=1).sum(1)
+        return np.asarray(np.cumprod(there, axis=1).sum(1))
 
 
 def _before(length: Int[np.ndarray, " n"], width: int) -> Bool[np.ndarray, "n table"]:

@@ -75,8 +75,10 @@ class Evaluation:
         loss = torch.zeros_like(right)
         for start in range(0, n, chunk):
             x, y = inputs[:, start : start + chunk], targets[:, start : start + chunk]
-            told = forced and isinstance(stack, SequenceStack)
-            raw = stack.forced(x, y) if told else stack(x)
+            if forced and isinstance(stack, SequenceStack):
+                raw = stack.forced(x, y)
+            else:
+                raw = stack(x)
             guess = self._guess(raw)
             right += ((guess == y) | (y == IGNORE)).all(-1).sum(1)
             loss += lanes.loss(raw, y).double() * x.shape[1]
