@@ -20,6 +20,7 @@ class Measured:
 BENCHMARKS: Mapping[str, str] = {
     "lanes": "recombine.bench.lanes",
     "seq2seq": "recombine.bench.seq2seq",
+    "scan": "recombine.bench.scan",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
     "store": "recombine.bench.store",

@@ -13,11 +13,12 @@ The first kind that fits is the kind of an answer:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Int, Shaped
 
 from recombine.tasks import scan_grammar as grammar
 from recombine.tasks.scan_grammar import ACTIONS, FACTORS, JOINS, commands
@@ -37,11 +38,21 @@ def kinds(
     trained: Int[np.ndarray, " line"],
 ) -> Int[np.ndarray, " n"]:
     """The kind, as an index of KINDS, of the answers to these rows of the table of commands."""
+    told = np.full(len(rows), -1)
+    told[_same(commands().answers[rows], answers)] = KINDS.index("right")
     known = {_until_end(answer) for answer in commands().answers[np.unique(trained)].tolist()}
-    return np.array([
-        KINDS.index(kind(row, answer, known))
-        for row, answer in zip(rows.tolist(), answers.tolist(), strict=True)
-    ], dtype=np.int64)  # fmt: skip
+    for at in np.flatnonzero(told < 0):
+        told[at] = KINDS.index(kind(int(rows[at]), answers[at].tolist(), known))
+    return told
+
+
+def _same(
+    right: Int[np.ndarray, "n longest"], given: Int[np.ndarray, "n place"]
+) -> Bool[np.ndarray, " n"]:
+    """Which answers are right to their end; what stands after it does not count."""
+    scored = right[:, : given.shape[1]]
+    fits = (right[:, given.shape[1] :] < 0).all(1)
+    return np.asarray(fits & ((scored == given) | (scored < 0)).all(1))
 
 
 def kind(row: int, answer: Sequence[int], known: set[tuple[int, ...]]) -> str:
@@ -72,11 +83,10 @@ def _skeleton(actions: Sequence[int]) -> tuple[int, ...]:
 
 def _miscounted(given: tuple[int, ...], row: int) -> bool:
     """Whether the answer is i times the one phrase and then j times the other."""
-    z = commands().z[row]
-    phrases = [_core(z[1:4])] + ([_core(z[4:7] - np.array([1, 0, 0]))] if z[0] else [])
-    if JOINS[z[grammar.JOIN]] == "after":
-        phrases.reverse()
-    first, second = phrases[0], phrases[1] if len(phrases) > 1 else ()
+    join, verb, manner, _, verb_2, manner_2, _ = commands().z[row].tolist()
+    first, second = _core(verb, manner), _core(verb_2 - 1, manner_2) if join else ()
+    if JOINS[join] == "after":
+        first, second = second, first
     for i in range(len(given) // len(first) + 1):
         rest = given[i * len(first) :]
         if given[: i * len(first)] != first * i:
@@ -86,10 +96,10 @@ def _miscounted(given: tuple[int, ...], row: int) -> bool:
     return False
 
 
-def _core(phrase: Int[np.ndarray, "3"]) -> tuple[int, ...]:
+@functools.cache
+def _core(verb: int, manner: int) -> tuple[int, ...]:
     """What a phrase asks for, once."""
-    verb, manner = grammar.VERBS[phrase[0]], grammar.MANNERS[phrase[1]]
-    words = verb if manner == "alone" else f"{verb} {manner}"
+    words = grammar.VERBS[verb] + (f" {grammar.MANNERS[manner]}" if manner else "")
     return tuple(ACTIONS.index(action) for action in interpret(words))
 
 
