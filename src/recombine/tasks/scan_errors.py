@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Int, Shaped
 
 from recombine.tasks import scan_grammar as grammar
 from recombine.tasks.scan_grammar import ACTIONS, FACTORS, JOINS, commands
@@ -38,21 +38,32 @@ def kinds(
     trained: Int[np.ndarray, " line"],
 ) -> Int[np.ndarray, " n"]:
     """The kind, as an index of KINDS, of the answers to these rows of the table of commands."""
+    right = _filled(commands().answers[rows])
+    given = _filled(answers, width=right.shape[1])
+    ended = (answers == END).any(1)
     told = np.full(len(rows), -1)
-    told[_same(commands().answers[rows], answers)] = KINDS.index("right")
+    # The two kinds that most answers are of, for all at once; the others one by one.
+    told[ended & (_alike(given) == _alike(right)).all(1)] = KINDS.index("wrong primitive")
+    told[ended & (given == right).all(1)] = KINDS.index("right")
     known = {_until_end(answer) for answer in commands().answers[np.unique(trained)].tolist()}
     for at in np.flatnonzero(told < 0):
         told[at] = KINDS.index(kind(int(rows[at]), answers[at].tolist(), known))
     return told
 
 
-def _same(
-    right: Int[np.ndarray, "n longest"], given: Int[np.ndarray, "n place"]
-) -> Bool[np.ndarray, " n"]:
-    """Which answers are right to their end; what stands after it does not count."""
-    scored = right[:, : given.shape[1]]
-    fits = (right[:, given.shape[1] :] < 0).all(1)
-    return np.asarray(fits & ((scored == given) | (scored < 0)).all(1))
+def _filled(
+    answers: Int[np.ndarray, "n place"], width: int | None = None
+) -> Int[np.ndarray, "n width"]:
+    """Answers with the end in every place after their end."""
+    over = np.logical_or.accumulate(answers == END, axis=1)
+    filled = np.where(over | (answers < 0), END, answers)
+    missing = 0 if width is None else width - answers.shape[1]
+    return np.pad(filled, ((0, 0), (0, missing)), constant_values=END)
+
+
+def _alike(answers: Int[np.ndarray, "n place"]) -> Int[np.ndarray, "n place"]:
+    """Answers with all acts made alike."""
+    return np.where(answers < ACTS, 0, answers)
 
 
 def kind(row: int, answer: Sequence[int], known: set[tuple[int, ...]]) -> str:
