@@ -86,6 +86,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.studies.gradient:STUDY",
             "Gradient Descent Resists Compositionality (parts: corners, scan)",
         ),
+        "realization": Entry(
+            "recombine.studies.realization:STUDY",
+            "On the Realization of Compositionality in Neural Networks (parts: accuracy)",
+        ),
         "reuse": Entry(
             "recombine.studies.reuse:STUDY",
             "Multi-task learning and finetuning: feature reuse (parts: penalty, diagonal, relu)",
@@ -125,6 +129,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "translation": Entry(
             "recombine.training.translation:Translation",
             "train the attentive network on sentences, and keep its answers",
+        ),
+        "realization-chains": Entry(
+            "recombine.studies.realization_chains:Chains",
+            "longer chains of lookup tables than a network was trained on",
         ),
         "trial": Entry("recombine.training.trial:Trial", "train a model on a task, and measure"),
         "reuse-exact": Entry(
