@@ -1,6 +1,7 @@
 """Part gradient/scan: what its claims, tables and figures say of results that are known."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ import pytest
 from recombine.analyses.verb_dependence import MOVES, PARTS
 from recombine.cell import Outcome
 from recombine.seeds import stream
-from recombine.spec import key_of
+from recombine.spec import key_of, override
 from recombine.studies.gradient import STUDY
 from recombine.studies.gradient_scan import ScanPart, early_accuracy, gap_is_larger, rises_faster
-from recombine.studies.gradient_scan_tables import SHORT, longer_lines, task
+from recombine.studies.gradient_scan_tables import SHORT, longer_lines, own_task, task
 from recombine.studies.results import Results, Seeds
 from recombine.studies.study import judge
 from recombine.tasks.scan_grammar import commands
@@ -24,7 +25,7 @@ def outcome(train: np.ndarray, answers: np.ndarray, right: int, *, forced: bool 
     """A seed with this training accuracy by step, of whose answers so many are right."""
     scalars = {"accuracy/train": float(train[-1]), "whole/test": right / len(answers)}
     rights = np.zeros((len(STEPS), LINES), dtype=np.int8)
-    rights[:, longer_lines(task("quick", "A"), LINES)] = 1
+    rights[:, longer_lines(own_task("quick", "A"), LINES)] = 1
     arrays = {
         "accuracy/train": train,
         "accuracy/test": np.zeros(len(STEPS)),
@@ -40,7 +41,7 @@ def outcome(train: np.ndarray, answers: np.ndarray, right: int, *, forced: bool 
 @pytest.fixture(scope="module")
 def results() -> Results:
     """A: all words of all answers are walk. B: everything is right. Three seeds each."""
-    scan = task("quick", "A")
+    scan = own_task("quick", "A")
     z = scan.combinations("test")
     truth = scan.targets(z)
     ended = np.where(truth < 0, 6, truth)
@@ -83,14 +84,23 @@ def test_tables_tell_kinds_and_where_they_happen(results: Results) -> None:
     assert kinds["wrong primitive"][0] == pytest.approx(1.0), "each test command jumps somewhere"
     by_value = {row[:2]: row[2:] for row in rows(results, "breakdown")}
     assert by_value["verb 1", "jump"][1:] == (0, 1)
-    tested = len(task("quick", "A").combinations("test"))
+    tested = len(own_task("quick", "A").combinations("test"))
     assert sum(row[2] for row in rows(results, "breakdown") if row[0] == "join") == tested  # type: ignore[misc]
+
+
+def test_tables_follow_what_was_set(results: Results) -> None:
+    """Another split than the part's own is told by its own commands."""
+    cell = ScanPart().cells(scale="quick", profile="as-run", seeds=1)["A"].cell
+    other = override(cell, "task.split", "length")
+    seen = replace(results, specs={"A": other, "B": cell})
+    assert task(seen, "A").split == "length"
+    assert task(seen, "B").split == "addprim_jump" == task(results, "A").split
 
 
 def test_lines_of_one_word_are_left_out_where_it_says_so(results: Results) -> None:
     early = {row[0]: row[1:] for row in rows(results, "early")}
     assert early[25][2] == 1, "all longer lines were right"
-    scan = task("paper", "A")
+    scan = own_task("paper", "A")
     z, _ = scan.draw("train", 1000, stream(
         0, "evaluation", "train"
     ))  # fmt: skip

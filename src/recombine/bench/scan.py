@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -50,8 +51,8 @@ def measure() -> Measured:
     ours, theirs = [], []
     for step in range(ROUNDS + 1):
         for lesson, loop in zip(lessons, plain, strict=True):
-            ours.append(_timed(lambda s=step, x=lesson: x.update(s)))
-            theirs.append(_timed(lambda s=step, x=loop: x.update(s)))
+            ours.append(_timed(partial(lesson.update, step)))
+            theirs.append(_timed(partial(loop.update, step)))
     # The first round warms up; of the others the least time of each seed counts.
     packed_time, plain_time = (
         float(np.reshape(times, (ROUNDS + 1, SEEDS))[1:].min(0).mean()) for times in (ours, theirs)
