@@ -214,7 +214,8 @@ def answer(request: Request, store: Store, *, available: bool = False) -> Found:
             "'recombine status' says what failed"
         )
     cells = {name: Seeds(found) for name, found in outcomes.items()}
-    results = Results(request.scale, request.profile, cells)
+    specs = {name: need.cell for name, need in request.needs().items()}
+    results = Results(request.scale, request.profile, cells, specs)
     most = max(cell.n for cell in cells.values())
     try:
         finding = find(

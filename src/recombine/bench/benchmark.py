@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, str] = {
     "lanes": "recombine.bench.lanes",
     "pairs": "recombine.bench.pairs",
     "seq2seq": "recombine.bench.seq2seq",
+    "scan": "recombine.bench.scan",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
     "store": "recombine.bench.store",

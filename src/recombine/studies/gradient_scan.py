@@ -26,7 +26,7 @@ from recombine.stats import Verdict
 from recombine.studies import gradient_scan_figures as drawn
 from recombine.studies import gradient_scan_tables as tabulated
 from recombine.studies.figure import Figure
-from recombine.studies.gradient_scan_tables import gap, task
+from recombine.studies.gradient_scan_tables import gap, own_task
 from recombine.studies.results import Results, Seeds
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -53,7 +53,7 @@ class ScanPart(Part):
     name: ClassVar[str] = "scan"
     title: ClassVar[str] = "SCAN: a new verb in old frames"
     profiles: ClassVar[tuple[str, ...]] = ("as-run", "as-printed")
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 5}
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 5, "paper": 5}
     smallest: ClassVar[tuple[str, ...]] = (
         "recipe.steps=30",
         "recipe.batch=16",
@@ -83,7 +83,9 @@ class ScanPart(Part):
             lanes="looped",
         )
         watched = (25, 100, 250) if quick else (25, 100, 250, 500, 1000, 2000)
-        return Translation(task(scale, setting), model, recipe, (Probe(VerbDependence(), watched),))
+        return Translation(
+            own_task(scale, setting), model, recipe, (Probe(VerbDependence(), watched),)
+        )
 
     def judges(self) -> Mapping[str, Judge]:
         return {"B1": rises_faster, "B2": gap_is_larger}

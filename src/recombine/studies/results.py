@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from recombine.cell import Outcome
+from recombine.cell import Cell, Outcome
 from recombine.errors import UnknownName
 
 T = TypeVar("T")
@@ -53,6 +53,8 @@ class Results:
     scale: str
     profile: str
     cells: Mapping[str, Seeds]
+    specs: Mapping[str, Cell] = field(default_factory=dict)
+    """What was run, by the names of cells: `--set` may have made it differ from the part's own."""
 
     def __getitem__(self, cell: str) -> Seeds:
         if cell not in self.cells:
