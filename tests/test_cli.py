@@ -67,7 +67,10 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'as-run'"],
     ),
     "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
-    "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "lanes, solver, start, store"]),
+    "benchmark": (
+        ["bench", "lane"],
+        ["perhaps you meant 'lanes'", "lanes, seq2seq, solver, start, store"],
+    ),
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
     "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
     "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),

@@ -13,6 +13,7 @@ import numpy as np
 from recombine import stats
 from recombine.cell import Cell, Context, Outcome
 from recombine.engine.pools import Flag
+from recombine.spec import later
 from recombine.stats import Verdict
 from recombine.studies import Figure, Need, Part, Results, Study, Table
 from recombine.studies.study import Claim, Judge
@@ -32,6 +33,8 @@ class Toy(Cell):
     """`numbers`, or `texts`, which no record can hold, or `nothing`."""
     together: int = 10
     """Seeds a job."""
+    keeps: bool = later(False)
+    """Leave weights in the store."""
 
     @property
     def seeds_per_job(self) -> int:
@@ -47,7 +50,10 @@ class Toy(Cell):
         if self.gives == "nothing":
             return {}
         values = {seed: np.array(["a" if self.gives == "texts" else 2 * seed]) for seed in seeds}
-        return {seed: Outcome({"twice": 2.0 * seed}, {"twice": values[seed]}) for seed in seeds}
+        weights = {"w": np.zeros(1)} if self.keeps else {}
+        return {
+            seed: Outcome({"twice": 2.0 * seed}, {"twice": values[seed]}, weights) for seed in seeds
+        }
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 
+from recombine.cell import Cell, Context, Outcome
 from recombine.engine import Job, plan, source_of
 from recombine.engine.jobs import perform
 from recombine.engine.provenance import environment
@@ -96,3 +99,43 @@ def test_the_state_of_a_failed_cell_is_dropped(tmp_path: Path, store: Store) -> 
     store.checkpoint(job.claim).save({"step": np.array(3)})
     assert perform(job, store.path, "cpu", unheard).error is not None
     assert os.listdir(store.path / "checkpoints") == []
+
+
+@dataclass(frozen=True)
+class Reader(Cell):
+    """Doubles once more what another cell gave."""
+
+    name: ClassVar[str] = "reader"
+
+    read: Toy
+
+    @property
+    def seeds_per_job(self) -> int:
+        return 2
+
+    def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
+        found = {seed: context.recall(self.read, seed).scalars["twice"] for seed in seeds}
+        return {seed: Outcome({"four times": 2 * value}) for seed, value in found.items()}
+
+
+def test_a_cell_recalls_what_another_gave_and_leaves_it_in_the_store(
+    store: Store, tmp_path: Path
+) -> None:
+    toy = Toy(str(tmp_path / "log"), keeps=True, together=1)
+    (first,) = plan({"toy": (toy, [1])}, store).jobs
+    perform(first, store.path, "cpu", unheard)
+    (job,) = plan({"reader": (Reader(toy), [0, 1])}, store).jobs
+    assert perform(job, store.path, "cpu", unheard).error is None
+    assert store.get(job.key, 1)[0].scalars == {"four times": 4.0}
+    assert ran(tmp_path / "log") == [1, 0], "seed 1 was there, seed 0 was made and kept"
+    assert store.has(first.key) == {0: "done", 1: "done"}
+
+
+def test_what_a_failed_cell_gave_cannot_be_recalled(store: Store) -> None:
+    (job,) = plan({"reader": (Reader(Toy(fails_from=0)), [0])}, store).jobs
+    error = perform(job, store.path, "cpu", unheard).error
+    assert error is not None and "which this rests on, failed: ArithmeticError" in error
+
+
+def test_without_a_store_what_is_recalled_is_run() -> None:
+    assert Reader(Toy()).run([3], Context())[3].scalars == {"four times": 12.0}

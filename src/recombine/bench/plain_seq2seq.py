@@ -53,6 +53,6 @@ def plain_update(
     logits, looks = network(inputs.argmax(-1), len(targets))
     loss = F.cross_entropy(logits, targets, reduction="sum")
     loss = loss + F.nll_loss(torch.log(looks), wanted, reduction="sum")
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     nn.utils.clip_grad_norm_(network.parameters(), 5.0)
     optimizer.step()

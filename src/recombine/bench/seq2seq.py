@@ -3,8 +3,8 @@
 Both sides train the same network (3,451,708 parameters, batch 1) on the same sentences with the
 same losses, one thread. The plain version is what one would write by hand: nn.GRU as encoder,
 attention computed anew at each step, `backward()`, `clip_grad_norm_`, torch.optim.Adam with its
-defaults, seeds one after another. Both take turns in short blocks, and each is counted by its
-fastest block, so that a busy machine disturbs both alike.
+defaults, seeds one after another. Both take turns in short blocks, each is counted by its fastest
+block, and time is that of this process on its core, so that a busy machine disturbs both alike.
 
 Also stated: the share of an update that goes into the optimizer, the recurrent cells and the
 attention, each timed by itself, and how far the update is from the limit of memory: the bytes that
@@ -167,7 +167,7 @@ def _cells() -> Callable[[int], None]:
 
     def run(step: int) -> None:
         project, recur = read.open()
-        projected = project(words).split(1, dim=1)
+        projected = torch.split(project(words), 1, dim=1)
         state = read.start(inputs)
         for t, x in enumerate(projected):
             state = read.step(x, state, recur, untouched, "", first=t == 0)

@@ -85,7 +85,7 @@ class Perceptron(Attention):
         absent: Bool[Tensor, "seeds_or_1 batch length"] | None,
     ) -> Memory:
         keys = Shared(self.encoder, self.bias)(outputs.flatten(1, 2))
-        keys = keys.unflatten(1, outputs.shape[1:3])
+        keys = keys.view(*outputs.shape[:3], -1)
         return Memory(keys, outputs, absent, Shared(self.decoder))
 
     def scores(

@@ -114,8 +114,8 @@ class GRU(Cell):
             return (GRUGates.apply(projected, recurrent, h, keeps),)  # type: ignore[no-untyped-call]
         # split, whose gradient is one concatenation; slices would each make one of full size
         sizes = [2 * self.hidden_size, self.hidden_size]
-        gates_in, new_in = projected.split(sizes, dim=-1)
-        gates_h, new_h = recurrent.split(sizes, dim=-1)
+        gates_in, new_in = torch.split(projected, sizes, dim=-1)
+        gates_h, new_h = torch.split(recurrent, sizes, dim=-1)
         r, z = sigmoid(gates_in + gates_h).chunk(2, dim=-1)
         r, z = tap(f"{site}.reset", r), tap(f"{site}.update", z)
         n = torch.tanh(new_in + r * new_h)
@@ -182,8 +182,9 @@ def as_torch(cell: Cell, lane: int) -> nn.GRU | nn.LSTM:
 
 def load(cell: Cell, lane: int, module: nn.GRU | nn.LSTM) -> None:
     """Give one lane the weights of PyTorch's own module (one layer, one direction)."""
+    held = dict(module.named_parameters())
     with torch.no_grad():
-        cell.input[lane].copy_(module.weight_ih_l0.T)
-        cell.hidden[lane].copy_(module.weight_hh_l0.T)
-        cell.input_bias[lane].copy_(module.bias_ih_l0)
-        cell.hidden_bias[lane].copy_(module.bias_hh_l0)
+        cell.input[lane].copy_(held["weight_ih_l0"].T)
+        cell.hidden[lane].copy_(held["weight_hh_l0"].T)
+        cell.input_bias[lane].copy_(held["bias_ih_l0"])
+        cell.hidden_bias[lane].copy_(held["bias_hh_l0"])

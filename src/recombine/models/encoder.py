@@ -70,7 +70,7 @@ class Encoder(nn.Module):
         for reader, cell in zip(READERS, self.cells, strict=False):
             assert isinstance(cell, Cell)
             project, recur = cell.open()
-            projected = project(embedded).unflatten(1, shape).unbind(2)
+            projected = project(embedded).view(len(inputs), *shape, -1).unbind(2)
             state = cell.start(inputs)
             times = list(range(shape[1]))
             states: list[State] = [state] * len(times)

@@ -32,7 +32,7 @@ class Sigmoid(torch.autograd.Function):
         return y
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (y,) = ctx.saved_tensors
         return sigmoid_backward(gradient, y)  # type: ignore[no-any-return]
@@ -53,7 +53,7 @@ class GRUGates(torch.autograd.Function):
         return n + z * (h - n) if keeps else h + z * (n - h)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         gates, q, n, h = ctx.saved_tensors
         size = h.shape[-1]
@@ -80,7 +80,7 @@ class LSTMGates(torch.autograd.Function):
         return o * out, new
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, by_h: Tensor, by_c: Tensor) -> tuple[Tensor, Tensor]:
         i, f, g, o, c, out = ctx.saved_tensors
         by_new = by_c + tanh_backward(by_h * o, out)

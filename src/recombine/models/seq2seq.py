@@ -14,7 +14,7 @@ With attention *after* the cell, the query is the new state and the words are re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from jaxtyping import Float
@@ -69,13 +69,14 @@ class Seq2Seq(Model):
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:
-        small = {"embedding": 3, "hidden": 5, "output_embedding": 4}
+        small = cls(embedding=3, hidden=5, output_embedding=4)
+        lstm = replace(small, cell="lstm")
         return (
             cls(hidden=9, output_embedding=9, start="last-word"),
-            cls(**small, combine="concatenate", convention="printed", init="pytorch"),
-            cls(**small, cell="lstm", attend="after", both_directions=True, bridge="ends"),
-            cls(**small, cell="lstm", decoder_hidden=7, attention="none", init="glorot"),
-            cls(**small, attention="dot", combine="concatenate", both_directions=True),
+            replace(small, combine="concatenate", convention="printed", init="pytorch"),
+            replace(lstm, attend="after", both_directions=True, bridge="ends"),
+            replace(lstm, decoder_hidden=7, attention="none", init="glorot"),
+            replace(small, attention="dot", combine="concatenate", both_directions=True),
         )
 
     def validate(self) -> None:
@@ -185,4 +186,5 @@ class StackedSeq2Seq(SequenceStack):
         steps: int | None = None,
     ) -> Float[Tensor, "seed batch output class"]:
         read = self.encoder(inputs.expand(self.lanes, *inputs.shape[1:]), tap)
-        return self.decoder(read, tap, targets, self._outputs if steps is None else steps)
+        raw: Tensor = self.decoder(read, tap, targets, self._outputs if steps is None else steps)
+        return raw

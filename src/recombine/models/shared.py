@@ -103,7 +103,7 @@ class _Use(torch.autograd.Function):
         return y if bias is None else y.add_(bias.unsqueeze(1))
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         ctx.notes.append((x, gradient))
@@ -120,7 +120,7 @@ class _Collect(torch.autograd.Function):
         return weight.new_zeros(())
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, count: Tensor) -> tuple[Tensor | None, ...]:
         mine = ctx.notes[-int(count) :]
         ctx.notes.clear()

@@ -196,7 +196,7 @@ class LookupTables(SequenceTask):
     def _length(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, " n"]:
         """Tables up to the first none."""
         there = z[:, 1:] < len(self.content.names)
-        return np.cumprod(there, axis=1).sum(1)
+        return np.asarray(np.cumprod(there, axis=1).sum(1))
 
 
 def _before(length: Int[np.ndarray, " n"], width: int) -> Bool[np.ndarray, "n table"]:

@@ -40,7 +40,9 @@ def read(path: str) -> Sample:
     """The sample in a directory or tar file; every `.tsv` in it is a split."""
     lines = {
         name: [
-            _parse(f"{name}.tsv line {at}", text) for at, text in enumerate(rows, start=1) if text
+            _parse(f"{path}: {name}.tsv line {at}", text)
+            for at, text in enumerate(rows, start=1)
+            if text
         ]
         for name, rows in _files(path).items()
     }
@@ -51,7 +53,7 @@ def read(path: str) -> Sample:
             f"{path}: strings have {sorted(bits)} bits, but all must have equally many"
         )
     names = sorted({table for line in every for table in line.tables}, key=lambda t: int(t[1:]))
-    maps = _maps(every, names, bits.pop())
+    maps = _maps(path, every, names, bits.pop())
     longest = max(len(line.tables) for line in every)
     number = {name: i for i, name in enumerate(names)}
 
@@ -150,7 +152,7 @@ def _check_attention(where: str, text: str, answers: int) -> None:
         raise UsageError(f"{where}: attention '{text}', but expected '{diagonal[1]}'")
 
 
-def _maps(lines: list[Line], names: list[str], bits: int) -> np.ndarray:
+def _maps(path: str, lines: list[Line], names: list[str], bits: int) -> np.ndarray:
     """What each table makes of each string, from every line; all of it must be told, and agree."""
     told: dict[tuple[str, str], tuple[str, str]] = {}
     for line in lines:
@@ -168,9 +170,12 @@ def _maps(lines: list[Line], names: list[str], bits: int) -> np.ndarray:
             string = f"{value:0{bits}b}"
             if (name, string) not in told:
                 raise UsageError(
-                    f"no line says what {name} makes of {string}; expected {name} with every input"
+                    f"{path}: no line says what {name} makes of {string}, but expected {name} with "
+                    "every input"
                 )
             maps[i, value] = int(told[name, string][0], 2)
         if len(set(maps[i])) != 2**bits:
-            raise UsageError(f"{name} makes two strings into the same; expected a bijection")
+            raise UsageError(
+                f"{path}: {name} makes two strings into the same, but expected a bijection"
+            )
     return maps

@@ -73,7 +73,7 @@ class SequenceTask(Task):
     def one_hot(self, index: Int[np.ndarray, "n time"]) -> Float[np.ndarray, "n time word"]:
         """Word numbers as one-hot rows; IGNORE gives zeros."""
         eye = np.eye(len(self.source_words) + 1, dtype=np.float32)[:, :-1]
-        return eye[index]
+        return np.asarray(eye[index])
 
     def words_of(self, inputs: Float[np.ndarray, "n time word"]) -> Int[np.ndarray, "n time"]:
         """The number of the word at each position; IGNORE where there is none."""

@@ -74,8 +74,10 @@ class Evaluation:
         loss = torch.zeros_like(right)
         for start in range(0, n, chunk):
             x, y = inputs[:, start : start + chunk], targets[:, start : start + chunk]
-            told = forced and isinstance(stack, SequenceStack)
-            raw = stack.forced(x, y) if told else stack(x)
+            if forced and isinstance(stack, SequenceStack):
+                raw = stack.forced(x, y)
+            else:
+                raw = stack(x)
             guess = self.model.probabilities(raw).argmax(-1)
             right += ((guess == y) | (y == IGNORE)).all(-1).sum(1)
             loss += LOSSES[self.recipe.loss](raw, y).double() * x.shape[1]

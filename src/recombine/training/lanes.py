@@ -77,7 +77,8 @@ class Lanes:
     def _run(self, inputs: Tensor, targets: Tensor, tap: Tap) -> Tensor:
         """The raw outputs in training; a sequence model makes a step a target."""
         if not isinstance(self.stack, SequenceStack):
-            return self.stack(inputs, tap)
+            raw: Tensor = self.stack(inputs, tap)
+            return raw
         told = targets if self.recipe.forced else None
         return self.stack.unroll(inputs, tap, targets=told, steps=targets.shape[-1])
 
