@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -43,6 +43,10 @@ class InsidePart(Part):
         needs = {f"{kind} network": Need(trial, range(seeds)) for kind, trial in trials.items()}
         for kind, trial in trials.items():
             needs[kind] = Need(Inside(trial, CHOSEN[profile], FOLDS[scale]), range(seeds))
+        if scale == "paper":
+            start = trials["baseline"]
+            drawn = replace(start, recipe=replace(start.recipe, steps=0, evaluate_at=(0,)))
+            needs[shown.UNTRAINED] = Need(Inside(drawn, "last", FOLDS[scale]), range(seeds))
         return needs
 
     def judges(self) -> Mapping[str, Judge]:

@@ -49,6 +49,8 @@ PUBLISHED: Mapping[tuple[str, str], tuple[float, float, float]] = {
     ("encoder.state.time", "guided"): (1.0, 1.0, 2),
 }
 """Tables 2 and 3: accuracy with all units, with the functional group, and its units."""
+UNTRAINED = "untrained"
+"""Networks as they were drawn: what a probe finds where nothing was learned."""
 UNITS_DRAWN = 50
 """Figure 3 shows so many units, drawn at random."""
 
@@ -77,7 +79,8 @@ def figures(results: Results) -> tuple[Figure, ...]:
 
 
 def _every(results: Results) -> Iterator[tuple[Row, str]]:
-    return ((row, kind) for row in ROWS for kind in KINDS)
+    kinds = [kind for kind in (*KINDS, UNTRAINED) if kind in results.cells]
+    return ((row, kind) for row in ROWS for kind in kinds)
 
 
 def _groups(results: Results, variant: str) -> Table:
@@ -85,7 +88,7 @@ def _groups(results: Results, variant: str) -> Table:
     for row, kind in _every(results):
         name = f"diagnostics/{row.name}.{variant}"
         cell = results[kind]
-        full, part, units = PUBLISHED[row.name, kind]
+        full, part, units = PUBLISHED.get((row.name, kind), (None, None, None))
         ours = [interval(cell.scalar(f"{name}/{n}")) for n in ("accuracy", "group_accuracy")]
         line: list[Value] = [WORDS[row.name], kind, full, ours[0], part, ours[1]]
         line += [units, interval(cell.scalar(f"{name}/units"))]
@@ -114,7 +117,8 @@ def _groups(results: Results, variant: str) -> Table:
 NOTES = {
     "honest": "No state is in both training and test data, units are ranked over all classes, "
     "accuracy is balanced over classes (chance: 1/8 for tables). The control task gives each pair "
-    "of class and first word a random class: what a probe scores there it has memorised.",
+    "of class and first word a random class: what a probe scores there it has memorised. Untrained "
+    "networks (paper scale) show how much of a word any recurrent state carries.",
     "as-run": "Copies of states leak across the random split, units are ranked by the first "
     "class's weights, C = 1. Published: 93% of the units in guided groups are among the strongest.",
 }
@@ -199,7 +203,7 @@ def _group_sizes(results: Results) -> Figure:
                 Bars(
                     tuple(SHORT[row.name] for row in ROWS),
                     np.array([s.estimate for s in sizes]),
-                    np.array([s.low for s in sizes]),
+                    np.array([max(s.low, 0.0) for s in sizes]),
                     np.array([s.high for s in sizes]),
                     label=kind,
                     colour=COLOURS[kind],
@@ -220,7 +224,7 @@ def _group_sizes(results: Results) -> Figure:
 
 def _embedding(results: Results) -> Figure:
     shown = {kind: np.abs(results[kind].array("picture/decoder embedding")[0]) for kind in KINDS}
-    high = float(max(np.quantile(matrix, 0.995) for matrix in shown.values()))
+    high = float(f"{max(np.quantile(matrix, 0.995) for matrix in shown.values()):.1g}")
     panels = tuple(
         Panel(
             Axis("dimension"),
@@ -242,7 +246,7 @@ def _embedding(results: Results) -> Figure:
 
 
 def _graphs(results: Results) -> Figure:
-    unmarked = Axis("", ticks=())
+    unmarked = Axis("", limits=(-1.08, 1.08), ticks=())
     panels = []
     for name in DRAWN:
         for kind in KINDS:
