@@ -101,6 +101,8 @@ class StackedViT(Looped):
     def __init__(self, seeds: Sequence[int], drawn: Sequence[Drawn], blueprint: ViT) -> None:
         super().__init__(seeds, drawn)
         self._blueprint = blueprint
+        self.token: Tensor
+        self.position: Tensor
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -141,7 +143,7 @@ class StackedViT(Looped):
 
         def layer(lane: int, x: Tensor) -> Tensor:
             q, k, v = (
-                part.unflatten(-1, (heads, -1)).transpose(1, 2)
+                part.reshape(*part.shape[:-1], heads, -1).transpose(1, 2)
                 for part in F.linear(x, of_lane(qkv, lane)).chunk(3, -1)
             )
             weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), dim=-1)

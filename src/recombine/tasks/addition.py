@@ -65,7 +65,7 @@ class Addition(ItemTask):
     @property
     def values(self) -> Float[np.ndarray, " item"]:
         """What each item stands for."""
-        return np.arange(self.items) - (self.items - 1) / 2
+        return np.asarray(np.arange(self.items) - (self.items - 1) / 2)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
