@@ -105,7 +105,7 @@ def phase_diagram() -> Figure:
     return Figure(
         id="phase-diagram",
         title="Shortcut bias: which representations generalise context dependence",
-        caption="Each point is a kernel. Its held-out cells are all right or all wrong. Black: the "
+        caption="Each point is a kernel. Its held-out cells are all right or all wrong. Grey: the "
         "closed-form boundary of CD-3. Lines: random ReLU (dashed) and rectified quadratic nets, "
         "from one layer (right) to twenty.",
         where="Figure: phase diagram of context dependence",
