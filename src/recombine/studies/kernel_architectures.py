@@ -86,7 +86,7 @@ class DistancesPart(Part):
     on_request: ClassVar[bool] = True
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
-        "trial.recipe.examples=200",
+        "trial.recipe.examples=128",
         "trial.recipe.evaluation_examples=20",
     )
 
@@ -172,7 +172,7 @@ class ArchitecturesPart(Part):
     on_request: ClassVar[bool] = True
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
-        "trial.recipe.examples=200",
+        "trial.recipe.examples=128",
         "trial.recipe.evaluation_examples=20",
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from recombine import stats
@@ -74,6 +76,7 @@ def leak_over_salience() -> Figure:
     )
 
 
+@functools.cache
 def phase_diagram() -> Figure:
     """G: where context dependence is generalised, for three splits and two losses."""
     panels = []

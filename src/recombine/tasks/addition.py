@@ -87,4 +87,4 @@ class Addition(ItemTask):
         return np.asarray((z[:, 1] - rows[z[:, 0]]) % self.items < self.partners)
 
     def targets(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "n output"]:
-        return z.sum(axis=1, keepdims=True)
+        return np.asarray(z.sum(axis=1, keepdims=True))
