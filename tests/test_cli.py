@@ -67,7 +67,10 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'as-run'"],
     ),
     "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
-    "benchmark": (["bench", "lane"], ["perhaps you meant 'lanes'", "lanes, solver, start, store"]),
+    "benchmark": (
+        ["bench", "lane"],
+        ["perhaps you meant 'lanes'", "lanes, pairs, solver, start, store"],
+    ),
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
     "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
     "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),
@@ -80,7 +83,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'recipe'"],
     ),
     "inner field": (
-        ["reproduce", "gradient", "--set", "recipe.optimizer.rat=5"],
+        ["reproduce", "gradient/corners", "--set", "recipe.optimizer.rat=5"],
         ["perhaps you meant 'rate'", "training/sgd"],
     ),
     "field of a number": (

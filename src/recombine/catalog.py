@@ -44,6 +44,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.tasks.context:ContextDependence",
             "a context says which of two features gives the answer",
         ),
+        "digit-pairs": Entry(
+            "recombine.tasks.digit_pairs:DigitPairs",
+            "images side by side, name the first; the others may tell about it in training",
+        ),
         "corners": Entry(
             "recombine.tasks.corners:Corners",
             "two bits as two coordinates, one of the four combinations held out",
@@ -64,7 +68,12 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
     },
     "models": {
-        "convnet": Entry("recombine.models.convnet:ConvNet", "convolutions, one pooling, dense"),
+        "convnet": Entry(
+            "recombine.models.convnet:ConvNet", "two convolutions and dense layers, for images"
+        ),
+        "deep-conv": Entry(
+            "recombine.models.deep_conv:DeepConv", "convolutions with batch norm, dense layers"
+        ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"
         ),
@@ -105,7 +114,7 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         ),
         "gradient": Entry(
             "recombine.studies.gradient:STUDY",
-            "Gradient Descent Resists Compositionality (parts: corners)",
+            "Gradient Descent Resists Compositionality (parts: pairs, corners)",
         ),
         "kernel": Entry(
             "recombine.studies.kernel:STUDY",

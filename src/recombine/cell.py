@@ -71,6 +71,9 @@ class Cell(Spec, ABC):
     def seeds_per_job(self) -> int:
         """How many seeds are best run side by side in one job."""
 
+    def ready(self) -> None:
+        """Raise NoData if something from outside that the cell needs is not there."""
+
     @abstractmethod
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         """The outcome of each seed."""

@@ -96,7 +96,7 @@ def parser() -> Parser:
     check.add_argument("names", nargs="*", help="such as tasks/corners; none: everything there is")
     _json(check)
     bench = verb("bench", "measure speed, as ratios within one run", "bench", store=False)
-    bench.add_argument("names", nargs="*", help="lanes, solver, start, store; none: all")
+    bench.add_argument("names", nargs="*", help="lanes, pairs, solver, start, store; none: all")
     _json(bench)
     return top
 
@@ -135,6 +135,7 @@ def _asked(made: Parser, *, sizes: bool = True) -> Parser:
 
 def _work(made: Parser) -> Parser:
     made.add_argument("--workers", type=_whole, default=None, help="processes (default: cores)")
+    _where_data_is(made)
     made.add_argument("--device", default="cpu", help="torch device (default: cpu)")
     return made
 
@@ -179,13 +180,13 @@ def _data(made: Parser) -> Parser:
     verify = actions.add_parser("verify", help="read every byte and compare with the known hashes")
     for action in (listing, get, verify):
         action.add_argument("names", nargs="*", help="such as mnist; none: all")
-        action.add_argument(
-            "--data",
-            default=None,
-            metavar="DIR",
-            help="where data is kept (default: $RECOMBINE_DATA or the user's cache)",
-        )
-        _json(action)
+        _json(_where_data_is(action))
+    return made
+
+
+def _where_data_is(made: Parser) -> Parser:
+    words = "where data sets are kept (default: $RECOMBINE_DATA or the user's cache)"
+    made.add_argument("--data", default=None, metavar="DIR", help=words)
     return made
 
 

@@ -164,9 +164,11 @@ def conduct(
     executor: Executor | None = None,
 ) -> Iterator[Planned | Event | Found]:
     """Answer each request: run what the store lacks, then judge what it has."""
+    for request in asked:  # what lacks its data is refused before anything is run
+        for job in _todo(request, store).jobs:
+            job.cell.ready()
     for request in asked:
-        needs = request.needs()
-        todo = plan({n: (need.cell, need.seeds) for n, need in needs.items()}, store)
+        todo = _todo(request, store)
         yield Planned(request, todo)
         yield from execute(
             todo.jobs,
@@ -177,6 +179,10 @@ def conduct(
         )
         store.refresh()
         yield answer(request, store)
+
+
+def _todo(request: Request, store: Store) -> Plan:
+    return plan({n: (need.cell, need.seeds) for n, need in request.needs().items()}, store)
 
 
 def answer(request: Request, store: Store, *, available: bool = False) -> Found:

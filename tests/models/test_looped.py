@@ -9,7 +9,7 @@ from torch import nn
 
 from recombine.cell import Arrays, Context
 from recombine.errors import BadValue, Interrupted
-from recombine.models.convnet import ConvNet
+from recombine.models.deep_conv import DeepConv
 from recombine.models.looped import Looped
 from recombine.models.model import Model
 from recombine.models.resnet import ResNet
@@ -18,7 +18,7 @@ from recombine.tasks.addition import Addition
 from recombine.tasks.pictures import Images
 from recombine.training import SGD, Recipe, Trial
 
-SMALL = ConvNet(channels=(4, 6), kernel=3, dense=(8,))
+SMALL = DeepConv(channels=(4, 6), kernel=3, dense=(8,))
 TINY_VIT = ViT(patch=4, depth=2, heads=2, head=4, width=8, hidden=8)
 
 
@@ -58,7 +58,7 @@ def test_the_convolutional_network_is_pytorchs(training: bool) -> None:
 
 
 def test_the_published_network_has_the_published_layers() -> None:
-    stack = build(ConvNet(), [0], (2, 28, 48))
+    stack = build(DeepConv(), [0], (2, 28, 48))
     shapes = {name: tuple(value.shape[1:]) for name, value in stack.named_parameters()}
     assert shapes["conv3_weight"] == (64, 64, 5, 5)
     assert shapes["dense0_weight"] == (512, 64 * 6 * 16)
@@ -182,7 +182,7 @@ def test_a_killed_run_continues_with_the_same_bits(model: Model) -> None:
 
 def test_inputs_that_do_not_fit_are_refused() -> None:
     with pytest.raises(BadValue, match="at least 18 pixels"):
-        build(ConvNet(), [0], (2, 8, 8))
+        build(DeepConv(), [0], (2, 8, 8))
     with pytest.raises(BadValue, match="multiples of 8"):
         build(ViT(), [0], (3, 12, 12))
     with pytest.raises(BadValue, match="three a colour image"):

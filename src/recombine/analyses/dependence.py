@@ -11,14 +11,16 @@ each factor is independent of the others), and three estimators look at the same
    class probabilities of output i in the entries of the input that factor j is rendered into.
 3. *information*: I(Ŷ_i ; Z_j | Z_own) in bits, where Z_own are the factors that output i should
    depend on: what the prediction tells about factor j beyond them. For j among its own factors
-   it is conditioned on the remaining ones only. From counts, with the Miller-Madow correction.
+   it is conditioned on the remaining ones only. From counts, with the Miller-Madow correction, or
+   as the gain of a prediction that leaves each example out, which stays near zero where there is
+   nothing to tell even when most cells of the table are empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -30,8 +32,14 @@ from recombine.errors import BadValue
 from recombine.models.model import Model
 from recombine.models.stack import Stack
 from recombine.seeds import stream
+from recombine.spec import later
 from recombine.tasks.task import EVERYTHING, Examples, Task
-from recombine.theory.information import conditional_information
+from recombine.theory.information import conditional_information, predictive_information
+
+INFORMATION: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    "miller-madow": conditional_information,
+    "predictive": predictive_information,
+}
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,18 @@ class Dependence(Analysis):
 
     examples: int = 500
     """Examples the estimate rests on."""
+    gradient_examples: int | None = later(None)
+    """So many of them for the gradient, which costs a backward pass a class; none: all."""
+    information: Literal["miller-madow", "predictive"] = later("miller-madow")
+    """How the information is corrected: `predictive` where factors have many values."""
 
     def validate(self) -> None:
         if self.examples < 1:
             raise BadValue("analyses/dependence.examples", self.examples, "at least 1")
+        few = self.gradient_examples
+        if few is not None and not 1 <= few <= self.examples:
+            legal = f"from 1 to {self.examples}, or none"
+            raise BadValue("analyses/dependence.gradient_examples", few, legal)
 
     def measure(
         self, stack: Stack, task: Task, model: Model
@@ -62,11 +78,18 @@ class Dependence(Analysis):
         return {
             "dependence/flip": torch.stack(flips, dim=-1).cpu().numpy(),
             "dependence/variation": torch.stack(variations, dim=-1).cpu().numpy(),
-            "dependence/gradient": gradient_norms(stack, task, model, examples),
+            "dependence/gradient": gradient_norms(
+                stack, task, model, first(examples, self.gradient_examples)
+            ),
             "dependence/information": predicted_information(
-                guesses.cpu().numpy(), task, examples.z
+                guesses.cpu().numpy(), task, examples.z, INFORMATION[self.information]
             ),
         }
+
+
+def first(examples: Examples, n: int | None) -> Examples:
+    """The first n of examples."""
+    return Examples(examples.z[:n], examples.noise[:n], examples.inputs[:n], examples.targets[:n])
 
 
 def gradient_norms(
@@ -100,7 +123,10 @@ def slopes(
 
 
 def predicted_information(
-    guesses: Int[np.ndarray, "seed n output"], task: Task, z: Int[np.ndarray, "n factor"]
+    guesses: Int[np.ndarray, "seed n output"],
+    task: Task,
+    z: Int[np.ndarray, "n factor"],
+    estimate: Callable[[np.ndarray], np.ndarray] = conditional_information,
 ) -> Float[np.ndarray, "seed output factor"]:
     """I(Ŷ_i ; Z_j | the other factors that output i should depend on), in bits."""
     values = np.zeros((len(guesses), len(task.outputs), len(task.factors)))
@@ -110,7 +136,7 @@ def predicted_information(
             shape = tuple(task.sizes[f] for f in given)
             context = np.ravel_multi_index(z[:, given].T, shape) if given else np.zeros(len(z), int)
             table = _counts(guesses[:, :, i], context, z[:, j], output.classes, size)
-            values[:, i, j] = conditional_information(table)
+            values[:, i, j] = estimate(table)
     return values
 
 

@@ -19,6 +19,7 @@ class Measured:
 
 BENCHMARKS: Mapping[str, str] = {
     "lanes": "recombine.bench.lanes",
+    "pairs": "recombine.bench.pairs",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
     "store": "recombine.bench.store",

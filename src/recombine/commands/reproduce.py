@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from argparse import Namespace
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from rich.progress import Progress, TaskID
 
 from recombine.commands import terminal
 from recombine.conduct import Found, Planned, conduct, requests
+from recombine.data.places import VARIABLE
 from recombine.engine import Advanced, Ended, Event, Started
 from recombine.errors import BadValue
 from recombine.runs import Store
@@ -29,6 +31,8 @@ def run(call: Namespace) -> int:
     if call.workers is not None and call.workers < 1:
         raise BadValue("--workers", call.workers, "a whole number from 1 up")
     check_device(call.device)
+    if call.data is not None:  # workers inherit it
+        os.environ[VARIABLE] = call.data
     found: list[Found] = []
     with Store.open(call.store) as store, terminal.bars(silent=call.json) as progress:
         watch = Watch(progress, silent=call.json)

@@ -102,7 +102,7 @@ def _write(
     into: Path,
     short: str,
     images: UInt8[np.ndarray, "n 32 32 3"],
-    labels: Sequence[int] | np.ndarray,
+    labels: object,
 ) -> None:
     idx.write(into / f"{short}-images-idx4-ubyte", images)
     idx.write(into / f"{short}-labels-idx1-ubyte", np.asarray(labels, dtype=np.uint8))

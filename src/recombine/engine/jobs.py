@@ -18,7 +18,7 @@ import torch
 from recombine.cell import Arrays, Cell, Checkpoint, Context
 from recombine.engine.events import Ended
 from recombine.engine.provenance import environment, source_of
-from recombine.errors import Interrupted, StoreError
+from recombine.errors import Interrupted, NoData, StoreError
 from recombine.runs import Run, Store, failed, finished
 
 
@@ -80,7 +80,7 @@ def _run(
             finished(cell, seed, outcomes[seed], environment=where, source=source, seconds=each)
             for seed in seeds
         ], None
-    except (Interrupted, StoreError):
+    except (Interrupted, StoreError, NoData):
         raise
     except Exception as error:  # whatever a cell raises is a result: it must not stop the others
         text, each = traceback.format_exc(), (time.monotonic() - start) / len(seeds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -13,14 +13,16 @@ from torch import Tensor
 from recombine.models.stack import Stack
 from recombine.spec import Spec
 
+Reads = Literal["vectors", "images", "channels"]
+
 
 @dataclass(frozen=True)
 class Model(Spec, ABC):
     """A blueprint: plain values that say how a network is built and how its outputs are read."""
 
     kind: ClassVar[str] = "models"
-    tried_on: ClassVar[tuple[int, ...]] = (3,)
-    """The shape of the inputs that the conformance checks try it on."""
+    reads: ClassVar[Reads] = "vectors"
+    """What inputs are: any array, images [height, width], or images [channel, height, width]."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from recombine.errors import BadValue
 from recombine.models.looped import Drawn, Looped, norm, normal, of_lane
-from recombine.models.model import Model
+from recombine.models.model import Model, Reads
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
 
@@ -30,7 +30,7 @@ class ViT(Model):
     """A small vision transformer; one linear unit an output."""
 
     name: ClassVar[str] = "vit"
-    tried_on: ClassVar[tuple[int, ...]] = (3, 8, 8)
+    reads: ClassVar[Reads] = "channels"
 
     patch: int = 8
     """Pixels of a patch's side; the picture must be made of whole patches."""

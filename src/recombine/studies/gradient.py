@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recombine.studies.gradient_corners import CornersPart
+from recombine.studies.gradient_pairs import PairsPart
 from recombine.studies.study import published
 
-STUDY = published("gradient", CornersPart())
+STUDY = published("gradient", PairsPart(), CornersPart())

@@ -17,7 +17,7 @@ import numpy as np
 from recombine import stats
 from recombine.analyses.additivity import Additivity
 from recombine.analyses.salience import Salience
-from recombine.models.convnet import ConvNet
+from recombine.models.deep_conv import DeepConv
 from recombine.stats import Verdict
 from recombine.studies import kernel_images_shown as shown
 from recombine.studies.figure import Figure
@@ -42,7 +42,7 @@ ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 PAPER_ONLY = ("CD-1 near",)
 """Cells that no claim rests on: not run at quick scale."""
 LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
-SMALL = ConvNet(channels=(16, 32), kernel=3, dense=(64,))
+SMALL = DeepConv(channels=(16, 32), kernel=3, dense=(64,))
 """The network of quick scale."""
 
 
@@ -53,7 +53,7 @@ def cell(task: ItemTask, *, scale: str, shift: int) -> Assigned:
         source, model, batch = Images("digits", shift=shift, per_class=100), SMALL, 64
         examples, epochs, rate, shown_each = 2000, 15, 1e-3 if adds else 1e-2, 10
     else:
-        source, model, batch = Images("mnist", shift=shift, per_class=200), ConvNet(), 128
+        source, model, batch = Images("mnist", shift=shift, per_class=200), DeepConv(), 128
         examples = 30_000 if isinstance(task, ContextDependence) else 20_000
         epochs, rate, shown_each = 150 if isinstance(task, Equivalence) else 100, 1e-4, 100
     steps = epochs * (examples // batch)

@@ -108,6 +108,14 @@ class Task(Spec, ABC):
         """Which entries of an input a factor is rendered into."""
 
     @property
+    def seen(self) -> frozenset[str]:
+        """Splits that test trained combinations on purpose, with noise that training never sees."""
+        return frozenset()
+
+    def ready(self) -> None:
+        """Raise NoData if something from outside that the task is made of is not there."""
+
+    @property
     def classes(self) -> int:
         """How many classes each output has."""
         return self.outputs[0].classes

@@ -2,7 +2,12 @@
 
 from recombine.theory.gated import Solution, shallow, svm_gln, svm_l2
 from recombine.theory.homogeneous import Stationarity, stationarity
-from recombine.theory.information import conditional_information, entropy, information
+from recombine.theory.information import (
+    conditional_information,
+    entropy,
+    information,
+    predictive_information,
+)
 from recombine.theory.interpolation import Interpolation, interpolate
 from recombine.theory.mirror import Mirror
 
@@ -15,6 +20,7 @@ __all__ = [
     "entropy",
     "information",
     "interpolate",
+    "predictive_information",
     "shallow",
     "stationarity",
     "svm_gln",

@@ -60,6 +60,9 @@ class Trial(Cell):
     def seeds_per_job(self) -> int:
         return STACK if self.recipe.lanes == "stacked" else 1
 
+    def ready(self) -> None:
+        self.task.ready()
+
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         if self.recipe.lanes == "stacked":
             return self._together(seeds, context)
