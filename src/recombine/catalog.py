@@ -85,9 +85,8 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.models.attentive:Attentive",
             "bidirectional LSTM encoder, LSTM decoder with attention",
         ),
-        "deep-convnet": Entry(
-            "recombine.models.deep_convnet:DeepConvNet",
-            "convolutions with batch norm, one pooling, dense layers",
+        "deep-conv": Entry(
+            "recombine.models.deep_conv:DeepConv", "convolutions with batch norm, dense layers"
         ),
         "gated": Entry(
             "recombine.models.gated:Gated", "gated linear, frozen ReLU and ReLU networks"

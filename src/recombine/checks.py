@@ -33,6 +33,13 @@ from recombine.training.recipe import Loss
 
 MANY = 200
 """Examples a check looks at."""
+INPUT_SHAPES = {
+    "vectors": (3,),
+    "images": (12, 16),
+    "channels": (3, 12, 16),
+    "sequences": (4, 3),
+}
+"""What a model is tried on, by what it reads."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +174,13 @@ def check_resampling_changes_one_factor_only(task: Task) -> None:
 
 def _stack(model: Model, seeds: Sequence[int]) -> Any:
     # As it is measured: in training, a network may remember batches, or drop units at random.
-    return model.stack(seeds, model.tried_on, 2, 2).eval()
+    return model.stack(seeds, INPUT_SHAPES[model.reads], 2, 2).eval()
 
 
 def _inputs(model: Model, lanes: int) -> torch.Tensor:
     """Seven inputs a lane: numbers of any shape, or sentences, some shorter than others."""
     rng = stream(0, "check")
-    shape = model.tried_on
+    shape = INPUT_SHAPES[model.reads]
     if model.reads != "sequences":
         return torch.from_numpy(rng.standard_normal((lanes, 7, *shape)).astype(np.float32))
     time, words = shape

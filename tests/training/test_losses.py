@@ -1,9 +1,17 @@
 """Losses equal PyTorch's own, or the formula written out, lane by lane."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
-from recombine.training.losses import LOSSES, categorical_hinge, cross_entropy, squared_sign
+from recombine.errors import BadValue
+from recombine.training.losses import (
+    LOSSES,
+    categorical_hinge,
+    cross_entropy,
+    loss_of,
+    squared_sign,
+)
 
 RAW = torch.randn(4, 6, 2, 3, generator=torch.Generator().manual_seed(1))
 TARGETS = torch.randint(0, 3, (4, 6, 2), generator=torch.Generator().manual_seed(2))
@@ -60,3 +68,26 @@ def test_positions_that_are_not_scored_count_for_nothing() -> None:
     torch.testing.assert_close(
         LOSSES["token-cross-entropy"](raw, full), LOSSES["cross-entropy"](raw, full)
     )
+
+
+def test_squares_are_of_the_numbers_that_classes_stand_for() -> None:
+    raw = torch.randn(2, 5, 1, 1)
+    targets = torch.randint(3, (2, 5, 1))
+    found = loss_of("squared", (-4.0, 0.5, 7.0))(raw, targets)
+    numbers = torch.tensor([-4.0, 0.5, 7.0])[targets]
+    for lane in range(2):
+        expected = torch.nn.functional.mse_loss(raw[lane, ..., 0], numbers[lane])
+        torch.testing.assert_close(found[lane], expected)
+
+
+def test_a_single_unit_has_the_logistic_loss_of_its_margin() -> None:
+    raw = torch.randn(2, 5, 1, 1)
+    targets = torch.randint(2, (2, 5, 1))
+    margins = raw[..., 0] * (2 * targets - 1)
+    expected = torch.nn.functional.softplus(-margins).flatten(1).mean(1)
+    torch.testing.assert_close(loss_of("logistic-sign", None)(raw, targets), expected)
+
+
+def test_a_task_without_numbers_has_no_squares() -> None:
+    with pytest.raises(BadValue, match="do not stand for numbers"):
+        loss_of("squared", None)

@@ -43,7 +43,6 @@ class Attentive(Model):
 
     name: ClassVar[str] = "attentive"
     reads: ClassVar[Reads] = "sequences"
-    tried_on: ClassVar[tuple[int, ...]] = (4, 3)
 
     encoder: int = 32
     """Units a direction."""

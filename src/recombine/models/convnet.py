@@ -45,7 +45,6 @@ class ConvNet(Model):
 
     name: ClassVar[str] = "convnet"
     reads: ClassVar[Reads] = "images"
-    tried_on: ClassVar[tuple[int, ...]] = (12, 16)
 
     channels: tuple[int, int] = (32, 64)
     """Of the two convolutions."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from recombine.models.stack import Stack
 from recombine.spec import Spec
 
-Reads = Literal["vectors", "images", "sequences"]
+Reads = Literal["vectors", "images", "channels", "sequences"]
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,8 @@ class Model(Spec, ABC):
 
     kind: ClassVar[str] = "models"
     reads: ClassVar[Reads] = "vectors"
-    """What inputs are: any array, images, or one-hot rows of words [time, word]."""
-    tried_on: ClassVar[tuple[int, ...]] = (3,)
-    """The shape of the inputs that the conformance checks try it on."""
+    """What inputs are: any array, images [height, width], images [channel, height, width], or
+    one-hot rows of words [time, word]."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from recombine.errors import BadValue
 from recombine.models.looped import Drawn, Looped, norm, normal
-from recombine.models.model import Model
+from recombine.models.model import Model, Reads
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
 
@@ -27,7 +27,7 @@ class ResNet(Model):
     """Basic blocks in stages; one linear unit an output."""
 
     name: ClassVar[str] = "resnet"
-    tried_on: ClassVar[tuple[int, ...]] = (3, 8, 8)
+    reads: ClassVar[Reads] = "channels"
 
     channels: tuple[int, ...] = (16, 32, 64, 128)
     """Of each stage."""

@@ -37,7 +37,6 @@ class Seq2Seq(Model):
 
     name: ClassVar[str] = "seq2seq"
     reads: ClassVar[Reads] = "sequences"
-    tried_on: ClassVar[tuple[int, ...]] = (4, 3)
 
     cell: Literal["gru", "lstm"] = "gru"
     embedding: int = 16

@@ -43,7 +43,6 @@ class Transformer(Model):
 
     name: ClassVar[str] = "transformer"
     reads: ClassVar[Reads] = "sequences"
-    tried_on: ClassVar[tuple[int, ...]] = (4, 3)
 
     width: int = 64
     """Size of every state."""

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from recombine.errors import BadValue
 from recombine.models.looped import Drawn, Looped, norm, normal, of_lane
-from recombine.models.model import Model
+from recombine.models.model import Model, Reads
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
 
@@ -30,7 +30,7 @@ class ViT(Model):
     """A small vision transformer; one linear unit an output."""
 
     name: ClassVar[str] = "vit"
-    tried_on: ClassVar[tuple[int, ...]] = (3, 8, 8)
+    reads: ClassVar[Reads] = "channels"
 
     patch: int = 8
     """Pixels of a patch's side; the picture must be made of whole patches."""
@@ -101,6 +101,8 @@ class StackedViT(Looped):
     def __init__(self, seeds: Sequence[int], drawn: Sequence[Drawn], blueprint: ViT) -> None:
         super().__init__(seeds, drawn)
         self._blueprint = blueprint
+        self.token: Tensor
+        self.position: Tensor
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -141,7 +143,7 @@ class StackedViT(Looped):
 
         def layer(lane: int, x: Tensor) -> Tensor:
             q, k, v = (
-                part.unflatten(-1, (heads, -1)).transpose(1, 2)
+                part.reshape(*part.shape[:-1], heads, -1).transpose(1, 2)
                 for part in F.linear(x, of_lane(qkv, lane)).chunk(3, -1)
             )
             weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), dim=-1)

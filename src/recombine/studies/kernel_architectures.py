@@ -86,7 +86,7 @@ class DistancesPart(Part):
     on_request: ClassVar[bool] = True
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
-        "trial.recipe.examples=200",
+        "trial.recipe.examples=128",
         "trial.recipe.evaluation_examples=20",
     )
 
@@ -172,7 +172,7 @@ class ArchitecturesPart(Part):
     on_request: ClassVar[bool] = True
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
-        "trial.recipe.examples=200",
+        "trial.recipe.examples=128",
         "trial.recipe.evaluation_examples=20",
     )
 
@@ -281,7 +281,7 @@ def inferred_values(table: np.ndarray, task: Addition) -> np.ndarray:
         for factor in (0, 1):
             chosen = (z[:, factor] == item) & (~train if item not in task.trained_items else train)
             found[:, item] += table[:, chosen].mean(axis=1) / 2
-    return found - found.mean(axis=1, keepdims=True)
+    return np.asarray(found - found.mean(axis=1, keepdims=True))
 
 
 def both_leak(results: Results, level: float) -> Verdict:

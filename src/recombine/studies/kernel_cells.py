@@ -209,6 +209,9 @@ class Assigned(Cell):
     def seeds_per_job(self) -> int:
         return 1
 
+    def ready(self) -> None:
+        self.trial.ready()
+
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         task = self.trial.task
         assert isinstance(task, ItemTask) and isinstance(task.inputs, Images)

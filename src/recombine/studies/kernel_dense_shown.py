@@ -52,7 +52,6 @@ def addition_table(results: Results) -> Table:
                     stats.mean(slope),
                     stats.mean(constant),
                     stats.mean(last(cell, "additivity/test")),
-                    stats.mean(last(cell, "loss/train")),
                 )
             )
     return Table(
@@ -66,7 +65,6 @@ def addition_table(results: Results) -> Table:
             "our m",
             "our constant",
             "additivity R²",
-            "train loss",
         ),
         rows=tuple(rows),
         where="Figure: addition, lazy and rich",

@@ -162,7 +162,7 @@ def shares_figure(results: Results, wanted: Wanted) -> Figure:
     """Which conjunctions carry the answers, beside accuracy."""
     accuracy = accuracy_figure(results, wanted).panels[0]
     marks: list[Mark] = []
-    for (name, task, _), colour in zip(wanted, COLOURS, strict=True):
+    for (name, task, _), colour in zip(wanted, COLOURS, strict=False):
         found = conjunction_shares(results[name], task)
         spans = [stats.mean(values) for values in found.values()]
         low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])

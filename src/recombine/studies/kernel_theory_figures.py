@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from recombine import stats
@@ -74,6 +76,7 @@ def leak_over_salience() -> Figure:
     )
 
 
+@functools.cache
 def phase_diagram() -> Figure:
     """G: where context dependence is generalised, for three splits and two losses."""
     panels = []
@@ -105,7 +108,7 @@ def phase_diagram() -> Figure:
     return Figure(
         id="phase-diagram",
         title="Shortcut bias: which representations generalise context dependence",
-        caption="Each point is a kernel. Its held-out cells are all right or all wrong. Black: the "
+        caption="Each point is a kernel. Its held-out cells are all right or all wrong. Grey: the "
         "closed-form boundary of CD-3. Lines: random ReLU (dashed) and rectified quadratic nets, "
         "from one layer (right) to twenty.",
         where="Figure: phase diagram of context dependence",

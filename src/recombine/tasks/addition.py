@@ -65,7 +65,7 @@ class Addition(ItemTask):
     @property
     def values(self) -> Float[np.ndarray, " item"]:
         """What each item stands for."""
-        return np.arange(self.items) - (self.items - 1) / 2
+        return np.asarray(np.arange(self.items) - (self.items - 1) / 2)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -87,4 +87,4 @@ class Addition(ItemTask):
         return np.asarray((z[:, 1] - rows[z[:, 0]]) % self.items < self.partners)
 
     def targets(self, z: Int[np.ndarray, "n factor"]) -> Int[np.ndarray, "n output"]:
-        return z.sum(axis=1, keepdims=True)
+        return np.asarray(z.sum(axis=1, keepdims=True))

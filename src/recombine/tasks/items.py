@@ -30,6 +30,9 @@ class ItemTask(Task):
     def validate(self) -> None:
         self.inputs.check(self.sizes)
 
+    def ready(self) -> None:
+        self.inputs.ready()
+
     @abstractmethod
     def trained(self, z: Int[np.ndarray, "n factor"]) -> Bool[np.ndarray, " n"]:
         """Which combinations training shows."""

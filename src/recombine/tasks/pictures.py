@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 
 from recombine import data
-from recombine.errors import BadValue
+from recombine.errors import BadValue, NoData
 from recombine.seeds import stream
 from recombine.tasks.digits import digits
 from recombine.tasks.showing import Showing, Sizes
@@ -51,6 +51,16 @@ class Images(Showing):
     def check(self, sizes: Sizes) -> None:
         if max(sizes) > 10:
             raise BadValue("inputs/images", f"{max(sizes)} items", "at most 10, one a class")
+
+    def ready(self) -> None:
+        if self.source == "digits":
+            return
+        state = data.state(data.find(self.source))
+        if state != "ready":
+            raise NoData(
+                f"the data set {self.source} is {state} in {data.directory()}: "
+                f"'recombine data get {self.source}' fetches it"
+            )
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         channels, height, width = SHAPES[self.source]

@@ -29,6 +29,9 @@ class Showing(Spec, ABC):
     def check(self, sizes: Sizes) -> None:
         """Refuse factors with more items than it can show."""
 
+    def ready(self) -> None:
+        """Raise NoData if something from outside that it shows is not there."""
+
     @abstractmethod
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The shape of one input."""

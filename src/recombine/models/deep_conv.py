@@ -1,4 +1,4 @@
-"""Convolutional network: blocks of convolution, ReLU, batch norm; one pooling; dense layers.
+"""Deep convolutional network: blocks of convolution, ReLU, batch norm; one pooling; dense layers.
 
 By default the network of the kernel study: four blocks of 5 × 5 without padding, 32, 32, 64, 64
 channels, a 2 × 2 max-pooling, dense layers of 512 and 1024 units, one linear output.
@@ -17,17 +17,17 @@ from torch import Tensor
 
 from recombine.errors import BadValue
 from recombine.models.looped import Drawn, Looped, norm, normal
-from recombine.models.model import Model
+from recombine.models.model import Model, Reads
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
 
 
 @dataclass(frozen=True)
-class DeepConvNet(Model):
+class DeepConv(Model):
     """Convolutions, pooling, dense layers; one linear unit an output."""
 
-    name: ClassVar[str] = "deep-convnet"
-    tried_on: ClassVar[tuple[int, ...]] = (2, 9, 10)
+    name: ClassVar[str] = "deep-conv"
+    reads: ClassVar[Reads] = "channels"
 
     channels: tuple[int, ...] = (32, 32, 64, 64)
     """Of each convolution."""
@@ -42,23 +42,23 @@ class DeepConvNet(Model):
 
     def validate(self) -> None:
         if not self.channels or min(self.channels) < 1:
-            raise BadValue("models/deep-convnet.channels", list(self.channels), "positive numbers")
+            raise BadValue("models/deep-conv.channels", list(self.channels), "positive numbers")
         if self.kernel < 1:
-            raise BadValue("models/deep-convnet.kernel", self.kernel, "at least 1")
+            raise BadValue("models/deep-conv.kernel", self.kernel, "at least 1")
 
     def stack(
         self, seeds: Sequence[int], input_shape: tuple[int, ...], outputs: int, classes: int
     ) -> Stack:
         flat = self._flat(input_shape)
         drawn = [self._draw(stream(seed, "init"), input_shape[0], flat, outputs) for seed in seeds]
-        return StackedDeepConvNet(seeds, drawn, self)
+        return StackedDeepConv(seeds, drawn, self)
 
     def _flat(self, input_shape: tuple[int, ...]) -> int:
         """Numbers that are left after convolutions and pooling."""
         lost = len(self.channels) * (self.kernel - 1)
         if len(input_shape) != 3 or min(input_shape[1:]) < lost + 2:
             legal = f"images with channels, at least {lost + 2} pixels high and wide"
-            raise BadValue("models/deep-convnet: inputs", list(input_shape), legal)
+            raise BadValue("models/deep-conv: inputs", list(input_shape), legal)
         height, width = ((side - lost) // 2 for side in input_shape[1:])
         return self.channels[-1] * height * width
 
@@ -82,12 +82,10 @@ class DeepConvNet(Model):
         return odds(raw)
 
 
-class StackedDeepConvNet(Looped):
+class StackedDeepConv(Looped):
     """Sites: `conv.0` …, after each ReLU; `dense.0` …; `output`."""
 
-    def __init__(
-        self, seeds: Sequence[int], drawn: Sequence[Drawn], blueprint: DeepConvNet
-    ) -> None:
+    def __init__(self, seeds: Sequence[int], drawn: Sequence[Drawn], blueprint: DeepConv) -> None:
         convolutions = len(blueprint.channels)
         super().__init__(seeds, drawn, [f"norm{i}" for i in range(convolutions)])
         self._convolutions, self._dense = convolutions, len(blueprint.dense)

@@ -1,0 +1,99 @@
+"""What the study `kernel` reads off answers, what it asks to be run, and what only on request."""
+
+import numpy as np
+import pytest
+
+from recombine.analyses.additivity import rows
+from recombine.cell import Context, Outcome
+from recombine.conduct import everything, requests
+from recombine.studies.kernel import STUDY
+from recombine.studies.kernel_architectures import inferred_values
+from recombine.studies.kernel_cells import Dispersed, Forms, WideNets
+from recombine.studies.kernel_reading import (
+    conjunction_shares,
+    kind_of,
+    lazy_leak,
+    relative_margin,
+    shrinkage,
+)
+from recombine.studies.results import Seeds
+from recombine.tasks.addition import SETS, Addition
+from recombine.tasks.context import ContextDependence
+
+
+def answered(*tables: np.ndarray) -> Seeds:
+    return Seeds({i: Outcome({}, {"answers/mean": t[None]}) for i, t in enumerate(tables)})
+
+
+def test_a_shrunken_copy_has_its_slope_and_constant() -> None:
+    task = Addition(trained_items=SETS["both"])
+    z, _ = rows(task)
+    cell = answered(0.7 * task.values[z].sum(axis=1) - 1.5, task.values[z].sum(axis=1))
+    slope, constant = shrinkage(cell, task)
+    assert slope == pytest.approx([0.7, 1.0])
+    assert constant == pytest.approx([-1.5, 0.0])
+    table = 0.7 * task.values[z].sum(axis=1)[None]
+    assert np.ptp(inferred_values(table, task)[0]) > 0
+
+
+def test_a_margin_is_relative_to_the_trained_cells() -> None:
+    task = ContextDependence()
+    z, train = rows(task)
+    y = 2 * task.targets(z)[:, 0] - 1
+    cell = answered(np.where(train, 2 * y, -y).astype(float))
+    assert relative_margin(cell, task) == pytest.approx([-0.5])
+
+
+def test_conjunctions_are_sorted_by_kind() -> None:
+    assert kind_of((0,), (1,)) == "context"
+    assert kind_of((0, 1), (0, 4)) == "right" and kind_of((0, 2), (0, 4)) == "wrong"
+    assert kind_of((0, 1), (1, 4)) == "wrong" and kind_of((0, 2), (1, 4)) == "right"
+    assert kind_of((1, 2), (0, 0)) == kind_of((2,), (0,)) == "sensory"
+    assert kind_of((0, 1, 2), (0, 0, 0)) == "memorization"
+    task = ContextDependence(left_out=1)
+    z, _ = rows(task)
+    y = (2 * task.targets(z)[:, 0] - 1).astype(float)
+    shares = conjunction_shares(answered(y), task)
+    assert max(shares, key=lambda name: shares[name][0]) == "right"
+    assert sum(values[0] for values in shares.values()) == pytest.approx(1)
+
+
+def test_lazy_theory_is_near_the_notes() -> None:
+    assert lazy_leak(Addition()).slopes[0] == pytest.approx(0.759, abs=1e-3)
+    assert lazy_leak(Addition(trained_items=SETS["both"])).slopes[0] == pytest.approx(
+        0.863, abs=1e-3
+    )
+
+
+def test_closed_forms_hold_at_drawn_parameters() -> None:
+    outcomes = Forms().run(range(300, 306), Context())
+    for outcome in outcomes.values():
+        gaps = dict(outcome.scalars)
+        assert gaps.pop("ordering/accuracy") == 1
+        assert max(gaps.values()) < 1e-6, gaps
+
+
+def test_wide_nets_and_dispersed_pairs() -> None:
+    assert WideNets().run([0], Context())[0].scalars["relu"] < 0.005
+    error = Dispersed().run([0], Context())[0].arrays["error"]
+    wanted = Addition(dispersed=0).values[Addition(dispersed=0).combinations("test")].sum(axis=1)
+    assert error[0] == pytest.approx(np.mean(wanted**2)) and error[-1] < 1e-12
+    assert (np.diff(error) < 0).all()
+
+
+def test_long_parts_run_only_when_they_are_named() -> None:
+    whole = {request.part.name for request in requests(["kernel"], scale="paper")}
+    assert "architectures" not in whole and "images-distances" not in whole
+    assert {"theory", "dense", "images-addition", "images-context"} <= whole
+    assert requests(["kernel/architectures"])[0].part.name == "architectures"
+    assert {r.part.name for r in everything(["kernel"])} == {part.name for part in STUDY.parts}
+
+
+def test_paper_scale_is_the_published_size() -> None:
+    needs = requests(["kernel/images-context"], scale="paper")[0].needs()
+    trial = needs["CD-3 far"].cell.trial  # type: ignore[attr-defined]
+    assert trial.task.input_shape == (3, 28, 68)
+    assert trial.recipe.examples == 30_000 and trial.recipe.steps == 100 * (30_000 // 128)
+    dense = requests(["kernel/dense"], scale="paper")[0].needs()
+    assert len([name for name in dense if name.startswith("equivalence")]) == 7
+    assert len(dense["both 1e-6"].seeds) == 6
