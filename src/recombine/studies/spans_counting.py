@@ -15,7 +15,7 @@ from recombine.studies.figure import Axis, Figure, Panel
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
 from recombine.studies.spans_reading import acquired, final, line, over_epochs
-from recombine.studies.spans_settings import PROFILES, setting
+from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
 
@@ -34,7 +34,7 @@ class CountingPart(Part):
     title: ClassVar[str] = "Does the model count its way to ω?"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
-    smallest: ClassVar[tuple[str, ...]] = ("reading.epochs=1", "model.hidden=8", "replaced=3")
+    smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         main = setting(scale, conduit=CONDUIT, rules=EXAMPLES[scale], epochs=EPOCHS[scale])

@@ -28,6 +28,12 @@ QUICK = SpansRun(
     replaced=50,
 )
 
+SMALLEST = (
+    "task.copies=0", "task.rules=20", "task.tokens=900", "task.test_tokens=175",
+    "reading.epochs=1", "model.hidden=8", "replaced=3", "draws=1",
+)  # fmt: skip
+"""What makes every cell run in a blink: for checks."""
+
 
 def setting(
     scale: str, *, conduit: int, rules: int, epochs: int, listed: int = 0, copies: int = 0
