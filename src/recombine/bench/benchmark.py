@@ -18,7 +18,9 @@ class Measured:
 
 
 BENCHMARKS: Mapping[str, str] = {
+    "decomposition": "recombine.bench.decomposition",
     "lanes": "recombine.bench.lanes",
+    "lm": "recombine.bench.lm",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
     "store": "recombine.bench.store",
