@@ -63,6 +63,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.analyses.redundancy:Redundancy",
             "information and mean slope of a score in each factor, for the first updates",
         ),
+        "contribution": Entry(
+            "recombine.analyses.contribution:Contribution",
+            "contextual decomposition: which factor of a sequence carries the answer",
+        ),
         "boundary": Entry(
             "recombine.analyses.boundary:Boundary",
             "decision boundary of a two-dimensional problem: a map and an angle",

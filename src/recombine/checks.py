@@ -190,6 +190,8 @@ def check_sites_can_be_read_and_replaced(model: Model) -> None:
 
 def _trial(analysis: Analysis) -> Trial:
     task, model = catalog.find("tasks", "corners")(), catalog.find("models", "mlp")()
+    if hasattr(analysis, "example"):
+        task, model = analysis.example()
     recipe = Recipe(steps=5, evaluate_at=(0,), evaluation_examples=50)
     return Trial(task, model, recipe, (Probe(analysis, (0, 5)),))
 
