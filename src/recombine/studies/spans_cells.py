@@ -33,8 +33,8 @@ LARGE = 100
 SETS: tuple[Literal["fresh", "trained"], ...] = ("fresh", "trained")
 SHOWN = 4
 """Blocks of which it is kept which words carry the prediction."""
-CHECKED = 5
-"""Blocks on which the identity is checked, phrase by phrase."""
+CHECKED = 1
+"""Blocks on which the identity is checked, phrase by phrase: in plain loops, which take time."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from recombine.studies.figure import Axis, Figure, Panel, Rule
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
 from recombine.studies.spans_reading import COLOURS, final, line
-from recombine.studies.spans_settings import EXAMPLES, LENGTHS, PROFILES, QUICK, setting
+from recombine.studies.spans_settings import EXAMPLES, LENGTHS, PROFILES, QUICK, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
 
@@ -36,7 +36,7 @@ class LengthPart(Part):
     title: ClassVar[str] = "Longer conduits need more examples"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 3}
-    smallest: ClassVar[tuple[str, ...]] = ("reading.epochs=1", "model.hidden=8", "replaced=3")
+    smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         return {

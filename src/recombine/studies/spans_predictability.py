@@ -13,7 +13,7 @@ from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Colour, Figure, Panel
 from recombine.studies.results import Results
 from recombine.studies.spans_reading import acquired, final, line, over_epochs
-from recombine.studies.spans_settings import PROFILES, setting
+from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
 
@@ -35,7 +35,7 @@ class PredictabilityPart(Part):
     title: ClassVar[str] = "Predictable conduits: an early help, a late hindrance?"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
-    smallest: ClassVar[tuple[str, ...]] = ("reading.epochs=1", "model.hidden=8", "replaced=3")
+    smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         return {
