@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
-import networkx as nx
+import networkx as nx  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 from jaxtyping import Float, Int
 

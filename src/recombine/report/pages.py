@@ -52,8 +52,8 @@ def write_card(
     (view,) = study.findings
     anchors = {claim.claim.id: claim.anchor for claim in view.claims}
     said = [(text, anchors[claim]) for text, claim in sentences]
-    page = _page("card.html", title=study.study.title, view=study, sentences=said, notes=notes)
-    files = {"style.css": css() + HALO + _resource("style.css"), "index.html": page}
+    text = page("card.html", title=study.study.title, view=study, sentences=said, notes=notes)
+    files = {"style.css": css() + HALO + resource("style.css"), "index.html": text}
     place.replace(target, {**files, **_downloads(view)})
     return folder / "index.html"
 

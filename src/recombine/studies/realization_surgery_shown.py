@@ -110,7 +110,7 @@ def _pruned(results: Results) -> Table:
         CHOSEN[results.profile]: "the same, retrained",
     }
     splits = (NEW, "heldout_compositions", "train")
-    rows = tuple(
+    rows: tuple[tuple[Value, ...], ...] = tuple(
         (
             words[when],
             published[when],

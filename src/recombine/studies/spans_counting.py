@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from recombine import stats
+from recombine.cell import Cell
 from recombine.stats import Verdict
 from recombine.studies.carriers import carriers_figure
 from recombine.studies.figure import Axis, Colour, Figure, Panel
@@ -49,11 +50,14 @@ class CountingPart(Part):
     smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        sizes = {"conduit": CONDUIT, "rules": EXAMPLES[scale], "epochs": EPOCHS[scale]}
-        main = {"main": Need(setting(scale, **sizes, slow=True), range(seeds))}
+        def cell(*, slow: bool) -> Cell:
+            rules, epochs = EXAMPLES[scale], EPOCHS[scale]
+            return setting(scale, conduit=CONDUIT, rules=rules, epochs=epochs, slow=slow)
+
+        main = {"main": Need(cell(slow=True), range(seeds))}
         if scale == "paper":
             return main
-        return {**main, "learned": Need(setting(scale, **sizes), range(min(seeds, 3)))}
+        return {**main, "learned": Need(cell(slow=False), range(min(seeds, 3)))}
 
     def judges(self) -> Mapping[str, Judge]:
         return {"C4": counts, "C7": sums}
