@@ -69,7 +69,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
     "kind": (["list", "task"], ["meant 'tasks'", "legal: analyses, models, studies, tasks"]),
     "benchmark": (
         ["bench", "lane"],
-        ["perhaps you meant 'lanes'", "lanes, seq2seq, solver, start, store"],
+        ["perhaps you meant 'lanes'", "lanes, scan, seq2seq, solver, start, store"],
     ),
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
     "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
