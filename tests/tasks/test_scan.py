@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from recombine.errors import BadValue, UnknownName
+from recombine.errors import BadValue, UnknownName, UsageError
 from recombine.seeds import stream
 from recombine.tasks import scan_errors
 from recombine.tasks import scan_grammar as grammar
@@ -93,6 +93,10 @@ def test_bad_fields_are_refused() -> None:
         Scan(setting="C")  # type: ignore[arg-type]
     with pytest.raises(BadValue, match="from 1 to 48"):
         Scan(longest=49)
+    with pytest.raises(BadValue, match="the split length has no test commands so short"):
+        Scan(split="length", longest=12)
+    with pytest.raises(UsageError, match="no folder or archive"):
+        Scan(path="/nowhere").ready()
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,9 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         file_split(str(written(tmp_path, "good", "IN: run OUT: I_RUN\n")), "goood")
     with pytest.raises(UsageError, match="no folder or archive"):
         file_split(str(tmp_path / "nowhere"), "simple")
+    (tmp_path / "some_split" / "tasks_test_good.txt").unlink()
+    with pytest.raises(UsageError, match=r"but no tasks_test_good\.txt"):
+        file_split(str(tmp_path), "good")
     (tmp_path / "broken.tar.xz").write_bytes(b"\xfd7zXZ\x00 and then nothing")
     with pytest.raises(UsageError, match="cannot be opened as an archive"):
         file_split(str(tmp_path / "broken.tar.xz"), "simple")

@@ -57,13 +57,20 @@ class Scan(SequenceTask):
         return cls(), cls(split="simple"), cls(split="length"), cls(split="filler_num1", longest=8)
 
     def validate(self) -> None:
-        if self.path is None:
-            rule_split(self.split, self.split_seed)
         if not self.split:
             raise BadValue("tasks/scan.split", self.split, "the name of a split")
         if not 1 <= self.longest <= grammar.LONGEST_ANSWER:
             legal = f"a whole number from 1 to {grammar.LONGEST_ANSWER}"
             raise BadValue("tasks/scan.longest", self.longest, legal)
+        if self.path is None:
+            self.ready()
+
+    def ready(self) -> None:
+        """Refuse files that cannot be read, and splits of which `longest` leaves nothing."""
+        for name, rows in self.lines().items():
+            if not len(rows):
+                legal = f"more: the split {self.split} has no {name} commands so short"
+                raise BadValue("tasks/scan.longest", self.longest, legal)
 
     @property
     def factors(self) -> tuple[Factor, ...]:

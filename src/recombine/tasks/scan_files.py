@@ -38,7 +38,10 @@ def file_split(path: str, name: str) -> Mapping[str, Rows]:
         return _indexed(texts, listed)
     found = {part: f"tasks_{part}_{name}.txt" for part in PARTS}
     present = {part: file for part, file in found.items() if file in texts}
-    if "train" not in present or len(present) < 2:
+    if len(present) == 1:
+        missing = found["test"] if "train" in present else found["train"]
+        raise BadFile(path, f"has {next(iter(present.values()))} but no {missing}")
+    if "train" not in present:
         raise UnknownName("split", name, texts.splits(), where=path)
     return {part: read_lines(texts.read(file), file) for part, file in present.items()}
 

@@ -68,6 +68,9 @@ class Translation(Cell):
             if not isinstance(probe.analysis, Reads):
                 raise BadValue("cells/translation.probes", probe.analysis, "what can measure")
 
+    def ready(self) -> None:
+        self.task.ready()
+
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         return {seed: self._alone(seed, context, one=len(seeds) == 1) for seed in seeds}
 
