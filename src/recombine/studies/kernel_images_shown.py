@@ -171,9 +171,9 @@ def shares_figure(results: Results, wanted: Wanted) -> Figure:
     return Figure(
         id="shares",
         title="Context dependence on images: accuracy, and the conjunctions behind it",
-        caption="Right: mean |value| by kind of conjunction, scaled to sum to 1. Published at d = 20: CD-3 right "
-        ".261, wrong .120, sensory .177, context .381, memorization .061; CD-1 .546, .248, .115, "
-        ".008, .083.",
+        caption="Right: mean |value| by kind of conjunction, scaled to sum to 1. Published at "
+        "d = 20: CD-3 right .261, wrong .120, sensory .177, context .381, memorization .061; CD-1 "
+        ".546, .248, .115, .008, .083.",
         where="Figure: relative magnitudes of conjunctions",
         panels=(accuracy, Panel(Axis("conjunction"), Axis("share"), tuple(marks))),
         columns=2,
