@@ -297,7 +297,7 @@ def shares_figure(results: Results) -> Figure:
     return Figure(
         id="shares",
         title="Where the answers come from: relative magnitudes",
-        caption="Mean |value| by kind of conjunction, scaled to sum to 1; lazy nets, logistic loss. "
+        caption="Mean |value| by kind of conjunction, scaled to sum to 1; lazy nets, logistic. "
         "In CD-3 weight moves from the right conjunctions to the context alone: the shortcut.",
         where="Figure: relative magnitudes of conjunctions",
         panels=(Panel(Axis("conjunction"), Axis("share"), tuple(marks)),),
