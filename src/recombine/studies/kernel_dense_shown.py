@@ -296,9 +296,9 @@ def shares_figure(results: Results) -> Figure:
         marks.append(Bars(tuple(found), estimates, low, high, f"CD-{left_out}", colour))
     return Figure(
         id="shares",
-        title="Where the answers come from: shares of conjunctions",
-        caption="Shares of Σ|value| by kind of conjunction, lazy nets with cross-entropy. In CD-3 "
-        "weight moves from the right conjunctions to the context alone: the shortcut.",
+        title="Where the answers come from: relative magnitudes",
+        caption="Mean |value| by kind of conjunction, scaled to sum to 1; lazy nets, logistic. "
+        "In CD-3 weight moves from the right conjunctions to the context alone: the shortcut.",
         where="Figure: relative magnitudes of conjunctions",
         panels=(Panel(Axis("conjunction"), Axis("share"), tuple(marks)),),
         columns=1,

@@ -132,7 +132,7 @@ def accuracy_table(results: Results, wanted: Wanted) -> Table:
     )
 
 
-def accuracy_figure(results: Results, wanted: Wanted) -> Figure:
+def accuracy_figure(results: Results, wanted: Wanted, *, line: str = "any kernel model") -> Figure:
     """Held-out and trained accuracy side by side."""
     names = tuple(name for name, _, _ in wanted)
     marks: list[Mark] = []
@@ -147,7 +147,7 @@ def accuracy_figure(results: Results, wanted: Wanted) -> Figure:
         low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])
         shown: Colour = "first" if colour == "first" else "muted"
         marks.append(Bars(names, np.array([s.estimate for s in spans]), low, high, label, shown))
-    marks.append(Rule(0.5, "y", "any kernel model"))
+    marks.append(Rule(0.5, "y", line))
     return Figure(
         id="accuracy",
         title="Accuracy on unseen images",
@@ -160,7 +160,7 @@ def accuracy_figure(results: Results, wanted: Wanted) -> Figure:
 
 def shares_figure(results: Results, wanted: Wanted) -> Figure:
     """Which conjunctions carry the answers, beside accuracy."""
-    accuracy = accuracy_figure(results, wanted).panels[0]
+    accuracy = accuracy_figure(results, wanted, line="guessing").panels[0]
     marks: list[Mark] = []
     for (name, task, _), colour in zip(wanted, COLOURS, strict=False):
         found = conjunction_shares(results[name], task)
@@ -171,9 +171,9 @@ def shares_figure(results: Results, wanted: Wanted) -> Figure:
     return Figure(
         id="shares",
         title="Context dependence on images: accuracy, and the conjunctions behind it",
-        caption="Right: shares of Σ|value| by kind of conjunction. Published at d = 20: CD-3 right "
-        ".261, wrong .120, sensory .177, context .381, memorization .061; CD-1 .546, .248, .115, "
-        ".008, .083.",
+        caption="Right: mean |value| by kind of conjunction, scaled to sum to 1. Published at "
+        "d = 20: CD-3 right .261, wrong .120, sensory .177, context .381, memorization .061; CD-1 "
+        ".546, .248, .115, .008, .083.",
         where="Figure: relative magnitudes of conjunctions",
         panels=(accuracy, Panel(Axis("conjunction"), Axis("share"), tuple(marks))),
         columns=2,

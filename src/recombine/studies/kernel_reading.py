@@ -55,7 +55,7 @@ def lazy_leak(task: Addition) -> Leak:
 
 
 def conjunction_shares(cell: Seeds, task: Task) -> dict[str, Float[np.ndarray, " seed"]]:
-    """Shares of the kinds of conjunctions in the answers to context dependence.
+    """Relative magnitudes of the kinds of conjunctions in answers to context dependence.
 
     Right: the context with the feature that counts in it; wrong: with the other; sensory: features
     without the context; context alone; memorization: all three.

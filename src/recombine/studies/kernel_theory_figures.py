@@ -21,7 +21,7 @@ ACTIVATIONS: tuple[tuple[str, str, Colour], ...] = (
     ("step", "step", "third"),
     ("gaussian", "Gaussian", "fourth"),
 )
-GRID = 24
+GRID = 20
 """Points a side of the phase diagram."""
 COLOURS: tuple[Colour, ...] = ("first", "second", "third", "fourth")
 
@@ -118,7 +118,7 @@ def phase_diagram() -> Figure:
 
 
 def _edge(method: shortcut.Method) -> Line:
-    s1 = np.linspace(0, 1 / 3, 60)[:-1]
+    s1 = np.linspace(0, 1 / 3, 34)[:-1]
     s2 = np.array([shortcut.boundary(float(x), method=method) for x in s1])
     inside = np.isfinite(s2) & (s2 <= 1 / 3 - s1)
     return Line(s1[inside], s2[inside], label="closed form", colour="muted")

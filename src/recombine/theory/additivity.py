@@ -137,9 +137,10 @@ def is_additive(
 def magnitudes(
     found: Additivity, groups: Sequence[tuple[str, Bool[np.ndarray, " conjunction"]]]
 ) -> dict[str, float]:
-    """Share of Σ|v| that falls on each named group of conjunctions."""
-    total = float(np.abs(found.values).sum())
-    return {
-        name: float(np.abs(found.values[chosen]).sum()) / total if total else float("nan")
+    """Relative magnitudes of named groups of conjunctions: mean |v| in each, scaled to sum to 1."""
+    means = {
+        name: float(np.abs(found.values[chosen]).mean()) if chosen.any() else 0.0
         for name, chosen in groups
     }
+    total = sum(means.values())
+    return {name: mean / total if total else float("nan") for name, mean in means.items()}

@@ -105,7 +105,7 @@ def boundary(first: float, *, items: int = 3, method: Method = "regression") -> 
     low, high = 0.0, (1 - 3 * first) / 3
     if not margin(first, high, items=items, method=method) > 0:
         return math.inf
-    for _ in range(60):  # the margin is negative at S2 = 0 and changes sign once
+    for _ in range(44):  # the margin is negative at S2 = 0 and changes sign once
         middle = (low + high) / 2
         if margin(first, middle, items=items, method=method) > 0:
             high = middle
