@@ -206,8 +206,9 @@ def answer(request: Request, store: Store, *, available: bool = False) -> Found:
 def worth_showing(asked: Sequence[Request], store: Store) -> list[Request]:
     """The requests the store can answer, each set of cells once a profile.
 
-    A profile may read the same runs in another way. Where a scale changes only the number of seeds, both scales have the same cells: the larger is
-    shown if all its seeds are there, the smaller otherwise.
+    A profile may read the same runs in another way. Where a scale changes only the number of seeds,
+    both scales have the same cells: the larger is shown if all its seeds are there, the smaller
+    otherwise.
     """
     shown: dict[tuple[str, frozenset[str]], Request] = {}
     for request in asked:

@@ -11,6 +11,7 @@ from recombine.analyses.recurrent_network import of_module
 from recombine.cell import Arrays, Context, Outcome
 from recombine.errors import BadValue, Interrupted
 from recombine.models.language_model import LanguageModel
+from recombine.spec import key_of
 from recombine.studies.carriers import carriers_figure, word_credits
 from recombine.studies.results import Results, Seeds
 from recombine.studies.spans import STUDY
@@ -88,6 +89,20 @@ def test_large_models_run_one_a_job() -> None:
     assert (PAPER.seeds_per_job, SMALL.seeds_per_job) == (1, 4)
     with pytest.raises(BadValue, match="at least 1, 2 and 1"):
         replace(SMALL, replaced=1)
+
+
+def test_keys_at_paper_scale_do_not_drift() -> None:
+    """Golden: runs of hours are found under these keys."""
+    golden = {
+        "counting": {"main": "7986d618accef4fa2de6e577"},
+        "predictability": {
+            "predictable": "e15404165ecbe79436d08371",
+            "unpredictable": "52ada0446930d97f223ea089",
+        },
+    }
+    for part, keys in golden.items():
+        needs = STUDY.part(part).cells(scale="paper", profile="as-printed", seeds=3)
+        assert {name: key_of(need.cell) for name, need in needs.items()} == keys
 
 
 def test_acquired_is_the_first_epoch_half_the_way_up() -> None:

@@ -14,6 +14,7 @@ from recombine.studies.carriers import carriers_figure
 from recombine.studies.figure import Axis, Colour, Figure, Panel
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
+from recombine.studies.spans_cells import SpansRun
 from recombine.studies.spans_reading import acquired, final, line, over_epochs
 from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part
@@ -49,11 +50,14 @@ class CountingPart(Part):
     smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        sizes = {"conduit": CONDUIT, "rules": EXAMPLES[scale], "epochs": EPOCHS[scale]}
-        main = {"main": Need(setting(scale, **sizes, slow=True), range(seeds))}
+        def cell(*, slow: bool) -> SpansRun:
+            n, epochs = EXAMPLES[scale], EPOCHS[scale]
+            return setting(scale, conduit=CONDUIT, rules=n, epochs=epochs, slow=slow)
+
+        main = {"main": Need(cell(slow=True), range(seeds))}
         if scale == "paper":
             return main
-        return {**main, "learned": Need(setting(scale, **sizes), range(min(seeds, 3)))}
+        return {**main, "learned": Need(cell(slow=False), range(min(seeds, 3)))}
 
     def judges(self) -> Mapping[str, Judge]:
         return {"C4": counts, "C7": sums}
