@@ -234,16 +234,17 @@ def answer(request: Request, store: Store, *, available: bool = False) -> Found:
 
 
 def worth_showing(asked: Sequence[Request], store: Store) -> list[Request]:
-    """The requests the store can answer, each set of cells once.
+    """The requests the store can answer, each set of cells once a profile.
 
-    Where a scale changes only the number of seeds, both scales have the same cells: the larger is
-    shown if all its seeds are there, the smaller otherwise.
+    A profile may read the same runs in another way. Where a scale changes only the number of seeds,
+    both scales have the same cells: the larger is shown if all its seeds are there, the smaller
+    otherwise.
     """
-    shown: dict[frozenset[str], Request] = {}
+    shown: dict[tuple[str, frozenset[str]], Request] = {}
     for request in asked:
         wanted = [(need.seeds, key_of(need.cell)) for need in request.needs().values()]
         states = [(seeds, key, store.has(key)) for seeds, key in wanted]
-        keys = frozenset(key for _, key, _ in states)
+        keys = request.profile, frozenset(key for _, key, _ in states)
         some = all("done" in status.values() for _, _, status in states)
         whole = all(status.get(seed) == "done" for seeds, _, status in states for seed in seeds)
         if (some and keys not in shown) or whole:

@@ -170,7 +170,7 @@ def test_the_whole_sequence_without_biases_has_everything_and_an_empty_phrase_no
 
 def test_before_its_phrase_begins_nothing_is_relevant() -> None:
     network, *_ = _network(nn.GRU)
-    found = decompose(network, _text(), [(0, 3, 5)] * 2, np.array([[0, 2], [3, 4]]))
+    found = decompose(network, _text(), [(0, 3, 5)] * 2, [[0, 2], [3, 4]])
     assert not found.relevant[0].any()
     assert found.relevant[1].all()
 

@@ -43,6 +43,8 @@ STRIDE = 512
 
 Phrases = Sequence[Sequence[int]] | Int[np.ndarray, "phrase 3"]
 """Sequence, first word, and the word after the last of each phrase."""
+Places = Sequence[int] | Sequence[Sequence[int]] | Int[np.ndarray, "phrase *read"]
+"""After which word of its sequence a phrase's state is read: one or more for each phrase."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def decompose(
     network: Network,
     sequences: Shaped[Tensor, "a b *in"],
     phrases: Phrases,
-    at: Sequence[int] | Int[np.ndarray, "phrase *read"],
+    at: Places,
     *,
     words: Sequence[int] | None = None,
     variant: Variant | None = None,
@@ -107,7 +109,7 @@ def parts(
     network: Network,
     sequences: Shaped[Tensor, "a b *in"],
     phrases: Phrases,
-    at: Sequence[int] | Int[np.ndarray, "phrase *read"],
+    at: Places,
     *,
     variant: Variant | None = None,
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
@@ -135,7 +137,7 @@ def _kept(network: Network) -> int:
 
 
 def _checked(
-    phrases: Phrases, at: Sequence[int] | np.ndarray, sequences: int, length: int
+    phrases: Phrases, at: Places, sequences: int, length: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Phrases and places as tables, or a sentence about the first that does not fit."""
     table = np.asarray(phrases, dtype=np.int64).reshape(-1, 3)
@@ -254,8 +256,10 @@ class _Pass:
         # An output gate that is not decomposed needs no relevant pre-activation.
         spare = self.network.cell == "lstm" and self.variant.output_gate == "whole"
         needed = 3 * self.network.hidden if spare else None
+        usual = self.variant.usual and self.variant.order == "bias-first"
+        lean = self.network.hidden if spare and usual else None
         for i, (layer, everything) in enumerate(zip(self.network.layers, shared, strict=True)):
-            known = everything.take(rows, inside=within and i == 0)
+            known = everything.take(rows, inside=within and i == 0, lean=lean)
             # Relevant input: the phrase's own words in the first layer, above it what the layer
             # below has made of them.
             past = h[i][:active] @ layer.hidden_weight[:needed].T

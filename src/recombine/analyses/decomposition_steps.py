@@ -38,15 +38,21 @@ class Shared:
     gates: Tensor
     """The gates themselves."""
     memory: Tensor
-    """LSTM: c before and after the step, tanh of the latter. GRU: h before."""
+    """LSTM: c after the step, its tanh, c before the step. GRU: h before."""
     state: Tensor
     """h after the step."""
 
-    def take(self, rows: Tensor, inside: bool) -> Shared:
-        """Some rows; the input's share only if it is needed."""
+    def take(self, rows: Tensor, *, inside: bool, lean: int | None) -> Shared:
+        """Some rows; the input's share only if it is needed.
+
+        `lean` is the number of units where a step needs neither the output gate's pre-activation
+        nor what the cell held before.
+        """
         read = self.read.index_select(0, rows) if inside and self.read is not None else None
-        rest = (self.before, self.gates, self.memory)
-        before, gates, memory = (each.index_select(0, rows) for each in rest)
+        before = self.before if lean is None else self.before[:, : 3 * lean]
+        memory = self.memory if lean is None else self.memory[:, : 2 * lean]
+        before, memory = before.index_select(0, rows), memory.index_select(0, rows)
+        gates = self.gates.index_select(0, rows)
         return Shared(read, before, gates, memory, self.state)
 
 
@@ -68,7 +74,7 @@ def lstm_pass(
         i, f, g, o = gate.chunk(4, dim=-1)
         new = f * c + i * g
         squashed = new.tanh()
-        memory[:, t] = torch.cat([c, new, squashed], dim=-1)
+        memory[:, t] = torch.cat([new, squashed, c], dim=-1)
         h, c = o * squashed, new
         gates[:, t], states[:, t] = gate, h
     return _flat(read, before, gates, memory, states), (h, c)
@@ -109,7 +115,7 @@ def lstm_step(
     """The relevant parts of h and c after a step, from that of the pre-activations and of c."""
     n = memory.shape[1]
     bias = layer.input_bias + layer.hidden_bias
-    earlier, now, squashed = known.memory.chunk(3, dim=-1)
+    now, squashed = known.memory[:, :n], known.memory[:, n : 2 * n]
     if variant.usual and variant.order == "bias-first":
         new = _usual_cell(r, bias, known, memory, inside)
     else:
@@ -121,9 +127,9 @@ def lstm_step(
         i, f, g = parts
         none = torch.zeros_like(memory)
         new = _product(i, g, variant) + inside * i[1] * g[1]
-        new = new + _product(f, (memory, none, earlier), variant)
+        new = new + _product(f, (memory, none, known.memory[:, 2 * n :]), variant)
     # ½ [tanh(c_r) + tanh(c) − tanh(c_q)]
-    tanh_r = torch.sub(now, new).tanh_().neg_().add_(squashed).add_(torch.tanh(new)).mul_(0.5)
+    tanh_r = torch.tanh(new).sub_(torch.sub(now, new).tanh_()).add_(squashed).mul_(0.5)
     if variant.output_gate == "whole":
         return tanh_r.mul_(known.gates[:, 3 * n :]), new
     k = slice(3 * n, 4 * n)

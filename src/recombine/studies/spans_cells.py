@@ -154,7 +154,7 @@ class SpansRun(Cell):
             exact, worst = network.to(dtype), 0.0
             words = torch.from_numpy(text)
             for (block, first, last), (end, _) in zip(phrases, at, strict=True):
-                rows = exact.rows(words[block, : end + 1])
+                rows = exact.rows(words[block : block + 1, : end + 1])[0]
                 r, q = decompose_plainly(exact, rows, int(first), int(last), self.variant)
                 worst = max(worst, float((r + q - _states(exact, rows)).abs().max()))
             errors[f"identity/{name}"] = worst

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from recombine import stats
-from recombine.cell import Cell
 from recombine.stats import Verdict
 from recombine.studies.carriers import carriers_figure
 from recombine.studies.figure import Axis, Colour, Figure, Panel
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
+from recombine.studies.spans_cells import SpansRun
 from recombine.studies.spans_reading import acquired, final, line, over_epochs
 from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part
@@ -50,9 +50,9 @@ class CountingPart(Part):
     smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        def cell(*, slow: bool) -> Cell:
-            rules, epochs = EXAMPLES[scale], EPOCHS[scale]
-            return setting(scale, conduit=CONDUIT, rules=rules, epochs=epochs, slow=slow)
+        def cell(*, slow: bool) -> SpansRun:
+            n, epochs = EXAMPLES[scale], EPOCHS[scale]
+            return setting(scale, conduit=CONDUIT, rules=n, epochs=epochs, slow=slow)
 
         main = {"main": Need(cell(slow=True), range(seeds))}
         if scale == "paper":
