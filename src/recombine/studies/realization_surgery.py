@@ -15,7 +15,15 @@ from recombine.studies import realization_surgery_shown as shown
 from recombine.studies.figure import Figure
 from recombine.studies.realization_reading import all_of, interval, paired
 from recombine.studies.realization_surgery_cells import Graft, Pruning, Surgery
-from recombine.studies.realization_trained import CHOSEN, EPOCH, KINDS, OTHER, PROFILES, network
+from recombine.studies.realization_trained import (
+    CHOSEN,
+    EPOCH,
+    KINDS,
+    OTHER,
+    PROFILES,
+    network,
+    smallest,
+)
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -56,9 +64,7 @@ class SurgeryPart(Part):
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 3}
     smallest: ClassVar[tuple[str, ...]] = (
-        "model.hidden=8", "model.output_embedding=8", "recipe.steps=10",
-        "host.model.hidden=8", "host.model.output_embedding=8", "host.recipe.steps=10",
-        "donor.steps=10", "retrain.steps=10",
+        *smallest("", "host."), "donor.steps=10", "retrain.steps=10",
     )  # fmt: skip
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
