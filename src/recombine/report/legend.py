@@ -128,10 +128,10 @@ def _sign(key: Key) -> ET.Element:
             return element("path", {"d": "M3 2H21V12H3Z", **fill, "fill-opacity": "0.75"})
         case "network":
             other = {"fill": "none", "stroke": light("first"), "class": "s-first"}
-            both = element("g", {"stroke-width": "1.6"})
-            both.append(element("path", {"d": "M1 4H23", **stroke}))
-            both.append(element("path", {"d": "M1 10H23", **other}))
-            return both
+            pair = element("g", {"stroke-width": "1.6"})
+            pair.append(element("path", {"d": "M1 4H23", **stroke}))
+            pair.append(element("path", {"d": "M1 10H23", **other}))
+            return pair
         case "dashed":
             dash = {"stroke-dasharray": "6 3.4", "stroke-width": "2.2"}
             return element("path", {"d": "M1 7H23", **stroke, **dash})

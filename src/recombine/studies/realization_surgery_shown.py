@@ -110,19 +110,15 @@ def _pruned(results: Results) -> Table:
         CHOSEN[results.profile]: "the same, retrained",
     }
     splits = (NEW, "heldout_compositions", "train")
-    rows = tuple(
-        (
-            words[when],
-            published[when],
-            *(interval(cell.scalar(f"{when}/{split}")) for split in splits),
-        )
-        for when in words
-    )
+    rows: list[tuple[Value, ...]] = []
+    for when, called in words.items():
+        found = [interval(cell.scalar(f"{when}/{split}")) for split in splits]
+        rows.append((called, published[when], *found))
     return Table(
         id="pruned",
         title="Guided networks, pruned",
         columns=("network", "NC, published", "NC", "HC", "train"),
-        rows=rows,
+        rows=tuple(rows),
         where="Section 5.2",
         note="Strength of a unit: the sum of |w| of its cell's weights into and out of it; the "
         "other units are held at zero. Published with 26 of 512 units, 20 epochs of retraining.",
