@@ -102,6 +102,13 @@ def test_arms_differ_only_in_guidance_and_are_the_same_cell_for_every_part(scale
         assert isinstance(chained, Chains) and chained.trained == guided
 
 
+def test_keys_of_the_published_networks_do_not_drift() -> None:
+    keys = [key_of(training("paper", "as-run", arm)) for arm in ("baseline", "guided")]
+    assert keys == ["3f2ce12dfc443e9f503539e7", "9ca18af55672a0c07848234b"]
+    lstm = training("paper", "as-run", "guided", kind="lstm")
+    assert key_of(lstm) == "a46332bfd8c77c3bdb2e9f2f"
+
+
 def test_the_paper_scale_is_as_published() -> None:
     trial = training("paper", "as-run", "guided")
     assert trial.recipe.steps == 23_200 and len(trial.recipe.evaluation_steps) == 101

@@ -29,8 +29,8 @@ KEEP = (
     Keep(LOSS, "loss/validation", "lower"),
     Keep(ACCURACY, "accuracy/validation", "higher"),
 )
-EPOCHS = {"quick": 30, "paper": 100}
-HIDDEN = {"quick": 64, "paper": 512}
+EPOCHS = {"quick": 18, "paper": 100}
+HIDDEN = {"quick": 192, "paper": 512}
 ROWS = 232
 """Training rows at the published setting: updates an epoch at batch 1."""
 

@@ -88,6 +88,8 @@ class LookupTables(SequenceTask):
             raise BadValue(f"{where}.longest", self.longest, "at least 2")
         if self.longer < 1:
             raise BadValue(f"{where}.longer", self.longer, "at least 1")
+        if self.path:
+            read(self.path)  # what is wrong with a file is told before anything is run
 
     @property
     def content(self) -> Sample:
