@@ -42,11 +42,20 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+QUICK = ("encoder", "encoder embedding", "decoder", "itself")
+"""The rows of the quick scale."""
+
+
 def together(scale: str, kind: str, grafts: Sequence[Graft]) -> dict[str, tuple[Graft, ...]]:
-    """Which exchanges share a cell: all at quick scale, none at paper scale."""
+    """Which exchanges share a cell: at quick scale those that claims rest on, else none."""
     if scale == "quick":
-        return {kind: tuple(grafts)}
+        return {kind: tuple(graft for graft in grafts if graft.label in QUICK)}
     return {f"{kind}, {graft.label}": (graft,) for graft in grafts}
+
+
+def rows_of(results: Results, kind: str) -> tuple[str, ...]:
+    """The rows that were run."""
+    return tuple(label for label in ROWS[kind] if results.scale != "quick" or label in QUICK)
 
 
 def place(results: Results, kind: str, label: str) -> str:
@@ -73,10 +82,10 @@ def figures(results: Results) -> tuple[Figure, ...]:
 def _exchanged(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     blank: tuple[Value, ...] = (None,) * 5
-    for kind, labels in ROWS.items():
+    for kind in ROWS:
         whole = results[place(results, kind, "itself")].scalar(f"itself/first/{NEW}")
         rows.append((f"{kind} alone", PUBLISHED[kind, "alone"], interval(whole), *blank))
-        for label in labels:
+        for label in rows_of(results, kind):
             cell = results[place(results, kind, label)]
             new = [interval(cell.scalar(f"{label}/{when}/{NEW}")) for when in ("first", *RULES)]
             other = [
@@ -127,15 +136,15 @@ def _pruned(results: Results) -> Table:
 
 def _bars(results: Results) -> Figure:
     panels, rule = [], CHOSEN[results.profile]
-    for kind, labels in ROWS.items():
+    for kind in ROWS:
+        labels = rows_of(results, kind)
         found = [
             interval(results[place(results, kind, label)].scalar(f"{label}/{rule}/{NEW}"))
             for label in labels
         ]
-        names = tuple(labels)
         marks: list[Mark] = [
             Bars(
-                names,
+                labels,
                 np.array([f.estimate for f in found]),
                 np.array([f.low for f in found]),
                 np.array([f.high for f in found]),
