@@ -10,7 +10,11 @@ import torch
 
 from recombine.cell import Context, Outcome
 from recombine.spec import key_of
-from recombine.studies.realization_inside import gates_are_saturated, groups_are_smaller
+from recombine.studies.realization_inside import (
+    InsidePart,
+    gates_are_saturated,
+    groups_are_smaller,
+)
 from recombine.studies.realization_looking import GATES, ROWS
 from recombine.studies.realization_surgery import (
     GRAFTS,
@@ -81,6 +85,15 @@ def test_the_rows_that_are_shown_are_the_rows_that_are_run() -> None:
     paper = part.cells(scale="paper", profile="as-run", seeds=3)
     assert {f"{kind}, {g.label}" for kind, grafts in GRAFTS.items() for g in grafts} < set(paper)
     assert len(part.cells(scale="quick", profile="as-run", seeds=3)) == 5
+
+
+def test_keys_of_paper_scale_do_not_drift() -> None:
+    """Golden: what is stored for hours of training must be found again."""
+    inside = InsidePart().cells(scale="paper", profile="as-run", seeds=5)
+    surgery = SurgeryPart().cells(scale="paper", profile="as-run", seeds=3)
+    assert key_of(inside["guided"].cell) == "15bea3a37e95fb5406e6c28b"
+    assert key_of(surgery["guided, encoder"].cell) == "c0e2f9b39e5855442298ebff"
+    assert key_of(surgery["pruning"].cell) == "d755b5ac063247a1afff8d40"
 
 
 def test_what_is_kept_by_a_rule_is_what_is_opened() -> None:

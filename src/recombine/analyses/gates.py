@@ -83,7 +83,8 @@ class Gates(RecurrentAnalysis):
         found = trace(stack, task, everything(task), part=self.part, what=self.gate)
         both = [saturation(lane) for lane in found.values]
         high, low = (np.stack(side) for side in zip(*both, strict=True))
-        convention: Convention = self.convention or getattr(model, "convention", None) or "torch"
+        said: Convention = getattr(model, "convention", "torch")
+        convention = said if self.convention is None else self.convention
         if_high, if_low = meaning(self.gate, convention)
         called = f"gates/{self.part}.{self.gate}"
         return {

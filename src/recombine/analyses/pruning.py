@@ -85,8 +85,8 @@ class Pruned(Stack):
     def forward(
         self, inputs: Shaped[Tensor, "seeds_or_1 batch *shape"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output class"]:
-        outputs: Tensor = self.inner(inputs, self._silence.before(tap))
-        return outputs
+        raw: Tensor = self.inner(inputs, self._silence.before(tap))
+        return raw
 
 
 class PrunedSequence(SequenceStack):

@@ -16,7 +16,7 @@ from recombine.studies.figure import Figure
 from recombine.studies.realization_looking import GATES, ROWS
 from recombine.studies.realization_reading import all_of, both, interval
 from recombine.studies.realization_surgery_cells import Inside
-from recombine.studies.realization_trained import CHOSEN, KINDS, PROFILES, network
+from recombine.studies.realization_trained import CHOSEN, KINDS, PROFILES, network, smallest
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -32,11 +32,7 @@ class InsidePart(Part):
     title: ClassVar[str] = "What guidance changes inside the network"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 5}
-    smallest: ClassVar[tuple[str, ...]] = (
-        "model.hidden=8", "model.output_embedding=8", "recipe.steps=10", "trial.model.hidden=8",
-        "trial.model.output_embedding=8", "trial.recipe.steps=10",
-        "folds=3",
-    )  # fmt: skip
+    smallest: ClassVar[tuple[str, ...]] = (*smallest("", "trial."), "folds=3")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         trials = {kind: network(kind, scale=scale, profile=profile) for kind in KINDS}

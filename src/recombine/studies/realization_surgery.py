@@ -15,7 +15,15 @@ from recombine.studies import realization_surgery_shown as shown
 from recombine.studies.figure import Figure
 from recombine.studies.realization_reading import all_of, interval, paired
 from recombine.studies.realization_surgery_cells import Graft, Pruning, Surgery
-from recombine.studies.realization_trained import CHOSEN, EPOCH, KINDS, OTHER, PROFILES, network
+from recombine.studies.realization_trained import (
+    CHOSEN,
+    EPOCH,
+    KINDS,
+    OTHER,
+    PROFILES,
+    network,
+    smallest,
+)
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -39,10 +47,10 @@ GRAFTS: Mapping[str, tuple[Graft, ...]] = {
     "baseline": (Graft("encoder", ("encoder.*",)), Graft("decoder", ("decoder.*",)), ITSELF),
 }
 """What each kind of network gets from the other; a cell's weights go with its biases."""
-EPOCHS = {"quick": (6, 6), "paper": (100, 20)}
+EPOCHS = {"quick": (3, 3), "paper": (100, 20)}
 """Of retraining after an exchange, and after pruning."""
-KEEP = {"quick": 0.1, "paper": 0.05}
-"""Share of the units that pruning keeps: 5% of the few units of the quick scale would be three."""
+KEEP = 0.05
+"""Share of the units that pruning keeps."""
 LOST, SPARED, RESCUED, RESTORED = 0.5, 0.15, 0.25, 0.1
 """The lines of claims C5 to C7, as their rules state them."""
 
@@ -56,9 +64,7 @@ class SurgeryPart(Part):
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 3}
     smallest: ClassVar[tuple[str, ...]] = (
-        "model.hidden=8", "model.output_embedding=8", "recipe.steps=10",
-        "host.model.hidden=8", "host.model.output_embedding=8", "host.recipe.steps=10",
-        "donor.steps=10", "retrain.steps=10",
+        *smallest("", "host."), "donor.steps=10", "retrain.steps=10",
     )  # fmt: skip
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
@@ -71,7 +77,7 @@ class SurgeryPart(Part):
                 cell = Surgery(host, donor, some, retrain, CHOSEN[profile])
                 needs[name] = Need(cell, range(seeds))
         retrain = retraining(hosts["guided"], EPOCHS[scale][1])
-        pruning = Pruning(hosts["guided"], retrain, KEEP[scale], CHOSEN[profile])
+        pruning = Pruning(hosts["guided"], retrain, KEEP, CHOSEN[profile])
         return {**needs, "pruning": Need(pruning, range(seeds))}
 
     def judges(self) -> Mapping[str, Judge]:

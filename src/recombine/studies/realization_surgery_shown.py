@@ -28,8 +28,8 @@ PUBLISHED: Mapping[tuple[str, str], str] = {
     ("baseline", "decoder"): ".02 ± .02",
 }
 """Table 4: NC, mean and standard deviation of three runs."""
-PRINTED: Mapping[tuple[str, str], float] = {
-    place: float(text.split()[0]) for place, text in PUBLISHED.items()
+PRINTED: Mapping[tuple[str, str], tuple[float, float]] = {
+    place: (float(text.split()[0]), float(text.split()[2])) for place, text in PUBLISHED.items()
 }
 NEW = "new_compositions"
 RULES = ("last", "lowest-dev-loss", "best-dev-accuracy")
@@ -42,11 +42,20 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+QUICK = ("encoder", "encoder embedding", "decoder", "itself")
+"""The rows of the quick scale."""
+
+
 def together(scale: str, kind: str, grafts: Sequence[Graft]) -> dict[str, tuple[Graft, ...]]:
-    """Which exchanges share a cell: all at quick scale, none at paper scale."""
+    """Which exchanges share a cell: at quick scale those that claims rest on, else none."""
     if scale == "quick":
-        return {kind: tuple(grafts)}
+        return {kind: tuple(graft for graft in grafts if graft.label in QUICK)}
     return {f"{kind}, {graft.label}": (graft,) for graft in grafts}
+
+
+def rows_of(results: Results, kind: str) -> tuple[str, ...]:
+    """The rows that were run."""
+    return tuple(label for label in ROWS[kind] if results.scale != "quick" or label in QUICK)
 
 
 def place(results: Results, kind: str, label: str) -> str:
@@ -73,10 +82,10 @@ def figures(results: Results) -> tuple[Figure, ...]:
 def _exchanged(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     blank: tuple[Value, ...] = (None,) * 5
-    for kind, labels in ROWS.items():
+    for kind in ROWS:
         whole = results[place(results, kind, "itself")].scalar(f"itself/first/{NEW}")
         rows.append((f"{kind} alone", PUBLISHED[kind, "alone"], interval(whole), *blank))
-        for label in labels:
+        for label in rows_of(results, kind):
             cell = results[place(results, kind, label)]
             new = [interval(cell.scalar(f"{label}/{when}/{NEW}")) for when in ("first", *RULES)]
             other = [
@@ -110,19 +119,15 @@ def _pruned(results: Results) -> Table:
         CHOSEN[results.profile]: "the same, retrained",
     }
     splits = (NEW, "heldout_compositions", "train")
-    rows: tuple[tuple[Value, ...], ...] = tuple(
-        (
-            words[when],
-            published[when],
-            *(interval(cell.scalar(f"{when}/{split}")) for split in splits),
-        )
-        for when in words
-    )
+    rows: list[tuple[Value, ...]] = []
+    for when, called in words.items():
+        found = [interval(cell.scalar(f"{when}/{split}")) for split in splits]
+        rows.append((called, published[when], *found))
     return Table(
         id="pruned",
         title="Guided networks, pruned",
         columns=("network", "NC, published", "NC", "HC", "train"),
-        rows=rows,
+        rows=tuple(rows),
         where="Section 5.2",
         note="Strength of a unit: the sum of |w| of its cell's weights into and out of it; the "
         "other units are held at zero. Published with 26 of 512 units, 20 epochs of retraining.",
@@ -131,25 +136,27 @@ def _pruned(results: Results) -> Table:
 
 def _bars(results: Results) -> Figure:
     panels, rule = [], CHOSEN[results.profile]
-    for kind, labels in ROWS.items():
+    for kind in ROWS:
+        labels = rows_of(results, kind)
         found = [
             interval(results[place(results, kind, label)].scalar(f"{label}/{rule}/{NEW}"))
             for label in labels
         ]
-        names = tuple(labels)
         marks: list[Mark] = [
             Bars(
-                names,
+                labels,
                 np.array([f.estimate for f in found]),
                 np.array([f.low for f in found]),
                 np.array([f.high for f in found]),
-                label="ours",
+                label=f"ours, {kind} host",
                 colour=COLOURS[kind],
             )
         ]
         known = tuple(label for label in labels if (kind, label) in PRINTED)
-        values = np.array([PRINTED[kind, label] for label in known])
-        marks.append(Bars(known, values, values, values, label="published", colour="muted"))
+        values, spread = np.array([PRINTED[kind, label] for label in known]).T
+        marks.append(
+            Bars(known, values, values - spread, values + spread, "published", colour="muted")
+        )
         panels.append(
             Panel(
                 Axis(""),
@@ -162,7 +169,7 @@ def _bars(results: Results) -> Figure:
         id="exchanged",
         title="What a foreign, frozen component costs",
         caption=f"New compositions after retraining the rest (epoch: {rule}); mean and 95% "
-        "interval. 'itself': nothing exchanged, only trained on.",
+        "interval; published: ± standard deviation. 'itself': nothing exchanged, only trained on.",
         where="Table 4",
         panels=tuple(panels),
         columns=1,

@@ -39,3 +39,12 @@ def trained(trial: Trial, seed: int, context: Context, *, weights: Chosen) -> Pa
         for name, value in found.items()
         if name.startswith(prefix) and ":" not in name.removeprefix(prefix)
     }
+
+
+def smallest(*roots: str) -> tuple[str, ...]:
+    """Settings that make the networks at these paths of a cell train and be read in seconds."""
+    settings = (
+        "task.validation=1", "task.held_compositions=1", "task.held_tables=1", "task.tables=3",
+        "task.bits=2", "model.hidden=8", "model.output_embedding=8", "recipe.steps=10",
+    )  # fmt: skip
+    return tuple(f"{root}{setting}" for root in roots for setting in settings)
