@@ -340,7 +340,7 @@ def lose_arrays(place: Path) -> None:
 
 def main_run(store: Path, seed: int) -> Path:
     """Where a run of the main cell is."""
-    (asked,) = requests(["gradient"], profile="as-printed", settings=["recipe.steps=36"])
+    (asked,) = requests(["gradient/corners"], profile="as-printed", settings=["recipe.steps=36"])
     return store / "runs" / key_of(asked.needs()["main"].cell) / str(seed)
 
 

@@ -14,6 +14,7 @@ ALLOWED = {"report", "studies", "stats", "runs", "errors"}
 
 def test_exports_are_there_and_sorted() -> None:
     named = ["Document", "Item", "csv", "publish", "results", "summary", "svg", "write"]
+    named.append("write_card")
     assert report.__all__ == named
     assert all(callable(getattr(report, name)) for name in report.__all__)
 

@@ -23,9 +23,9 @@ def test_the_published_side_is_complete(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_part_has_both_scales_and_quick_is_no_larger(name: str) -> None:
+def test_every_part_has_both_scales(name: str) -> None:
     for part in catalog.find("studies", name).parts:
-        assert part.seeds["quick"] <= part.seeds["paper"]
+        assert set(part.seeds) == {"quick", "paper"} and min(part.seeds.values()) > 0
         assert part.profiles
 
 
