@@ -40,7 +40,7 @@ def test_three_units_that_spell_the_class_in_bits_are_exactly_the_group(variant:
         x[:, unit] = 2.0 * ((LABELS >> bit) & 1) - 1 + 0.02 * RNG.standard_normal(N)
     found = diagnose(samples(x, LABELS), variant=variant)
     assert set(found.group) == set(known)
-    assert found.accuracy > 0.95
+    assert found.accuracy > 0.9
     assert found.group_accuracy > 0.99
 
 
