@@ -18,6 +18,14 @@ from recombine.analyses.probes import (
 )
 
 RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    """The same draws for a test, whichever tests ran before it."""
+    RNG.bit_generator.state = np.random.default_rng(0).bit_generator.state
+
+
 CLASSES, UNITS, N = 8, 40, 240
 
 
