@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC  # type: ignore[import-untyped, unused-ignore]
 
@@ -47,6 +47,7 @@ def test_it_is_a_machine_of_scikit_learn_on_a_curved_kernel() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), st.floats(1e-3, 1e3))
+@example(185, 1.0)  # rounding stops the steps just before Σα is seen to be unbounded
 def test_feasible_exactly_when_the_central_path_finds_it_so(seed: int, scale: float) -> None:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((8, 4)) * scale

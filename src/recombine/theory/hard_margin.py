@@ -7,7 +7,8 @@ crawls. The squared form has none: with Q_ij = y_i y_j K(x_i, x_j) the problem
 
 and ζ = Σ_i α_i y_i φ(x_i). Its conditions are α ≥ 0, s = Qα − 1 ≥ 0 and α_i s_i = 0. Mehrotra's
 predictor and corrector meets them in some twenty steps, whatever the number of points, each with
-one Cholesky factor. If no predictor separates the points, Σα grows without bound.
+one Cholesky factor. If no predictor separates the points, Σα grows without
+bound, and so α proves it: min over a ≥ 0, Σa = 1 of √(aᵀQa) is the margin.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def hard_margin(kernel: Float[np.ndarray, "n n"], labels: Vector) -> Path:
             best = gap, alpha
         if gap < GAP:
             break
-        if alpha.sum() > SMALLEST**-2:  # ‖ζ‖² = Σα at the optimum
+        # any α ≥ 0 bounds the margin from above, by ‖Σ α y φ‖ / Σ α
+        if max(float(alpha @ q @ alpha), 0.0) < (SMALLEST * alpha.sum()) ** 2:
             return no_path(NOT_SEPARABLE, n, 1)
         moved = _step(q, alpha, slack)
         if moved is None:  # rounding allows no further progress: the gap will tell
