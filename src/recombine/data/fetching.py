@@ -104,8 +104,11 @@ def _alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):
-        pass
+    except (
+        PermissionError,
+        OverflowError,
+    ):  # not ours to judge
+        return True
     return True
 
 

@@ -6,6 +6,7 @@ trained, and told in one line that says what was expected.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -171,17 +172,21 @@ class _OwnSequences(SequenceStack):
                 "mask later words (torch.nn.Transformer.generate_square_subsequent_mask)"
             )
 
+    @abstractmethod
     def _given(self, source: Tensor, words: Tensor) -> tuple[Tensor, ...]:
-        raise NotImplementedError
+        """What the module is called with: source words, and the words so far."""
 
+    @abstractmethod
     def _wanted(self, given: tuple[Tensor, ...]) -> tuple[int, ...]:
-        raise NotImplementedError
+        """The shape its answer must have."""
 
+    @abstractmethod
     def _read(self, answer: Tensor, source: Tensor) -> Tensor:
-        raise NotImplementedError
+        """Its answer as scores of target words after each of 0, 1, … words."""
 
+    @abstractmethod
     def _said(self) -> str:
-        raise NotImplementedError
+        """What is expected of it, for a message."""
 
 
 class OwnSequence(_OwnSequences):

@@ -7,7 +7,12 @@ from jaxtyping import Float, Int
 
 from recombine import stats
 from recombine.studies.figure import Axis, Bars, Colour, Figure, Line, Panel, Rule
-from recombine.studies.gradient_scan_tables import CONTROL, SETTINGS, on_longer_lines, test_kinds
+from recombine.studies.gradient_scan_tables import (
+    CONTROL,
+    SETTINGS,
+    kinds_of_answers,
+    on_longer_lines,
+)
 from recombine.studies.results import Results
 from recombine.tasks.scan_errors import KINDS
 
@@ -72,7 +77,7 @@ def kinds(results: Results) -> Figure:
     """What the answers to test commands are."""
     panels = []
     for name, colour in COLOURS.items():
-        found = test_kinds(results, name)
+        found = kinds_of_answers(results, name)
         spans = [stats.mean((found == at).mean(1)) for at in range(len(KINDS))]
         bars = Bars(
             KINDS,

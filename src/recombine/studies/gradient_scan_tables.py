@@ -130,7 +130,7 @@ def longer_lines(task: Scan, n: int) -> Bool[np.ndarray, " n"]:
     return np.asarray((every.words[every.rows(z)] >= 0).sum(1) > 1)
 
 
-def test_kinds(results: Results, setting: str) -> Int[np.ndarray, "seed command"]:
+def kinds_of_answers(results: Results, setting: str) -> Int[np.ndarray, "seed command"]:
     """The kind of every test answer of every seed."""
     lines, cell = task(results, "A").lines(), results[setting]
     return np.stack([
@@ -141,7 +141,7 @@ def test_kinds(results: Results, setting: str) -> Int[np.ndarray, "seed command"
 
 def kinds(results: Results) -> Table:
     """What goes wrong, as the oracle tells it."""
-    found = {name: test_kinds(results, name) for name in SETTINGS}
+    found = {name: kinds_of_answers(results, name) for name in SETTINGS}
     rows: list[tuple[Value, ...]] = []
     for at, kind in enumerate(scan_errors.KINDS):
         shares = [stats.mean((found[name] == at).mean(1)) for name in SETTINGS]
@@ -163,7 +163,7 @@ def kinds(results: Results) -> Table:
 
 def breakdown(results: Results) -> Table:
     """Setting A by the value of each factor."""
-    told = test_kinds(results, "A")
+    told = kinds_of_answers(results, "A")
     z = task(results, "A").combinations("test")
     wrong = scan_errors.KINDS.index("wrong primitive")
     right = scan_errors.by_value(z, (told == 0).astype(float))
