@@ -137,6 +137,28 @@ def test_seeds_are_drawn_alone_and_the_global_generator_is_left_alone() -> None:
         assert torch.equal(p[1], q[0])
 
 
+class RandomFeatures(nn.Module):
+    """A first layer that is drawn and not trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("features", torch.randn(12, 7))
+        self.readout = nn.Linear(7, OUTPUTS * CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.readout(torch.relu(x.flatten(1) @ self.features))
+        return scores
+
+
+def test_every_seed_has_its_own_buffers() -> None:
+    stack = stack_of(RandomFeatures, "classes")
+    x = torch.randn(1, 6, *SHAPE)
+    for lane in range(2):
+        torch.manual_seed(lane)
+        alone = RandomFeatures()(x[0]).reshape(6, OUTPUTS, CLASSES)
+        assert torch.allclose(stack(x)[lane], alone, atol=1e-6)  # type: ignore[operator]
+
+
 class LooksAhead(Recurrent):
     def forward(self, source: Tensor, words: Tensor) -> Tensor:
         return super().forward(source, words) + self.words(words).sum((1, 2), keepdim=True)

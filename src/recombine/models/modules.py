@@ -29,21 +29,24 @@ class Modules(nn.Module):
         self.lanes = len(modules)
         self.looped = False
         """One seed after another, because vmap cannot."""
-        states = [dict(module.named_parameters()) for module in modules]
-        self._names = {name: name.replace(".", "__") for name in states[0]}
-        for name, safe in self._names.items():
-            values = torch.stack([state[name].detach() for state in states])
-            self.register_parameter(safe, nn.Parameter(values))
-        template = copy.deepcopy(modules[0]).eval()
-        for part in template.modules():
-            if isinstance(part, nn.modules.batchnorm._BatchNorm):
-                part.track_running_stats = False
-                part.running_mean = part.running_var = part.num_batches_tracked = None
+        plain = [_settled(module) for module in modules]
+        self._names: dict[str, str] = {}
+        for name in dict(plain[0].named_parameters()):
+            values = [dict(module.named_parameters())[name].detach() for module in plain]
+            self.register_parameter(self._safe(name), nn.Parameter(torch.stack(values)))
+        for name in dict(plain[0].named_buffers()):
+            held = [dict(module.named_buffers())[name] for module in plain]
+            self.register_buffer(self._safe(name), torch.stack(held))
         # Kept out of the module tree: only its forward is used, never its own parameters.
-        self._template = [template]
+        self._template = [plain[0]]
 
-    def parameters_by_name(self) -> dict[str, Tensor]:
-        """Every parameter [seed, …] by the name it has in the module."""
+    def _safe(self, name: str) -> str:
+        """A name that a module may have, remembered for the one it stands for."""
+        self._names[name] = name.replace(".", "__")
+        return self._names[name]
+
+    def by_name(self) -> dict[str, Tensor]:
+        """Every parameter and buffer [seed, …] by the name it has in the module."""
         return {name: getattr(self, safe) for name, safe in self._names.items()}
 
     def forward(self, *inputs: Tensor) -> Tensor:
@@ -58,11 +61,11 @@ class Modules(nn.Module):
 
     def _answer(self, everywhere: Sequence[Tensor]) -> Tensor:
         if not self.looped:
-            together: Tensor = vmap(self._one)(self.parameters_by_name(), *everywhere)
+            together: Tensor = vmap(self._one)(self.by_name(), *everywhere)
             return together
         lanes = []
         for lane in range(self.lanes):
-            mine = {name: value[lane] for name, value in self.parameters_by_name().items()}
+            mine = {name: value[lane] for name, value in self.by_name().items()}
             lanes.append(self._one(mine, *(x[lane] for x in everywhere)))
         return torch.stack(lanes)
 
@@ -86,3 +89,13 @@ class Modules(nn.Module):
     def _one(self, parameters: dict[str, Tensor], *inputs: Tensor) -> Tensor:
         out: Tensor = functional_call(self._template[0], parameters, inputs)
         return out
+
+
+def _settled(module: nn.Module) -> nn.Module:
+    """A copy without dropout, whose batch norms use the batch."""
+    copied = copy.deepcopy(module).eval()
+    for part in copied.modules():
+        if isinstance(part, nn.modules.batchnorm._BatchNorm):
+            part.track_running_stats = False
+            part.running_mean = part.running_var = part.num_batches_tracked = None
+    return copied

@@ -18,7 +18,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
+
+from recombine.models.modules import Modules
 
 
 @runtime_checkable
@@ -94,18 +95,11 @@ class Vmapped(Stack):
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
         super().__init__()
-        stacked, buffers = stack_module_state(list(modules))
-        self._lanes = len(modules)
-        self._names = {name: name.replace(".", "__") for name in stacked}
-        for name, safe in self._names.items():
-            self.register_parameter(safe, nn.Parameter(stacked[name].detach()))
-        self._buffers_by_name = buffers
-        # Kept out of the module tree: only its forward is used, never its own parameters.
-        self._template = [modules[0]]
+        self.inner = Modules(modules)
 
     @property
     def lanes(self) -> int:
-        return self._lanes
+        return self.inner.lanes
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -114,11 +108,4 @@ class Vmapped(Stack):
     def forward(
         self, inputs: Shaped[Tensor, "seeds_or_1 batch *shape"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output class"]:
-        parameters = {name: getattr(self, safe) for name, safe in self._names.items()}
-        everywhere = inputs.expand(self._lanes, *inputs.shape[1:])
-
-        def one(values: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> Tensor:
-            out: Tensor = functional_call(self._template[0], (values, buffers), (x,))
-            return out
-
-        return tap("output", vmap(one)(parameters, self._buffers_by_name, everywhere))
+        return tap("output", self.inner(inputs))
