@@ -131,7 +131,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["unknown finding 'leek' in --fail-on", "perhaps you meant 'leak'"],
     ),
     "kind of label": (["--label", "y", "--split", "split", "--labels", "text"], ["'text'"]),
-    "order": (["--label", "y", "--split", "split", "--order", "0"], ["order = 0", "from 1 up"]),
+    "order": (["--label", "y", "--split", "split", "--order", "-1"], ["order = -1", "from 0 up"]),
 }
 
 

@@ -108,6 +108,10 @@ BUILTIN: Mapping[str, Mapping[str, Entry]] = {
         "vit": Entry("recombine.models.vit:ViT", "vision transformer on patches"),
     },
     "analyses": {
+        "answer-dependence": Entry(
+            "recombine.analyses.answers:AnswerDependence",
+            "how often whole answers change when a factor is moved",
+        ),
         "breakdown": Entry(
             "recombine.analyses.breakdown:Breakdown",
             "what is answered to each item: errors by factor and combination",

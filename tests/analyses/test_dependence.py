@@ -1,16 +1,15 @@
 """Dependence estimators on models whose dependence is known by construction."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from known_answers import Softmax
 from recombine.analyses.dependence import Dependence, gradient_norms, slopes
-from recombine.models import Model, Stack
+from recombine.models import Stack
 from recombine.models.mlp import MLP
 from recombine.models.stack import Tap, untouched
 from recombine.seeds import stream
@@ -39,17 +38,6 @@ class Known(Stack):
         x = inputs.expand(self.lanes, *inputs.shape[1:])
         logits = torch.stack([rule(lane) for rule, lane in zip(self._rules, x, strict=True)])
         return torch.stack([torch.zeros_like(logits), logits], dim=-1).unsqueeze(2)
-
-
-@dataclass(frozen=True)
-class Softmax(Model):
-    name: ClassVar[str] = "softmax"
-
-    def stack(self, seeds, input_shape, outputs, classes):  # type: ignore[no-untyped-def]
-        raise NotImplementedError
-
-    def probabilities(self, raw: Tensor) -> Tensor:
-        return raw.softmax(-1)
 
 
 SHARP = 1000.0

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
 
+from known_answers import Answering, Answers, Softmax
 from recombine.analyses.dependence import Dependence
 from recombine.errors import BadValue
-from recombine.models import Model, Stack
 from recombine.models.convnet import ConvNet
-from recombine.models.stack import Tap, untouched
 from recombine.seeds import stream
 from recombine.tasks.digit_pairs import DigitPairs
 
@@ -24,48 +20,25 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From the digits shown [n, digit], and a coin for each input, to the answers [n, output]."""
 
 
-class Table(Stack):
-    """Looks the digits up in the images and answers by a rule, one rule a lane, quite sure."""
+def answering(task: DigitPairs, rules: list[Rule]) -> Answering:
+    """Looks the digits up in the images and answers by a rule, one rule a lane."""
+    everything = DigitPairs(digits=task.digits, asked=task.digits)
 
-    def __init__(self, task: DigitPairs, rules: list[Rule]) -> None:
-        super().__init__()
-        self._everything = DigitPairs(digits=task.digits, asked=task.digits)
-        self._rules, self._asked = rules, task.asked
-        self.unused = nn.Parameter(torch.zeros(len(rules), 1))
+    def by(rule: Rule) -> Answers:
+        def answers(pixels: np.ndarray) -> np.ndarray:
+            # a coin for each input that only the first image decides
+            width = pixels.shape[2] // task.digits
+            coin = (pixels[:, :, :width].astype(float).sum((1, 2)) * 1000) % 1
+            return rule(everything.oracle(pixels), coin)[:, : task.asked]
 
-    @property
-    def lanes(self) -> int:
-        return len(self._rules)
+        return answers
 
-    @property
-    def sites(self) -> tuple[str, ...]:
-        return ("output",)
-
-    def forward(self, inputs: Tensor, tap: Tap = untouched) -> Tensor:
-        pixels = inputs[0].detach().numpy()
-        digits = self._everything.oracle(pixels)
-        # a coin for each input that only the first image decides
-        width = pixels.shape[2] // self._everything.digits
-        coin = (pixels[:, :, :width].astype(float).sum((1, 2)) * 1000) % 1
-        answers = np.stack([rule(digits, coin)[:, : self._asked] for rule in self._rules])
-        raw = 30 * torch.nn.functional.one_hot(torch.from_numpy(answers), 10).float()
-        return tap("output", raw + 0 * inputs.sum())
-
-
-@dataclass(frozen=True)
-class Softmax(Model):
-    name: ClassVar[str] = "softmax"
-
-    def stack(self, seeds, input_shape, outputs, classes):  # type: ignore[no-untyped-def]
-        raise NotImplementedError
-
-    def probabilities(self, raw: Tensor) -> Tensor:
-        return raw.softmax(-1)
+    return Answering([by(rule) for rule in rules], classes=10)
 
 
 def measured(task: DigitPairs, rules: list[Rule], examples: int) -> dict[str, np.ndarray]:
     analysis = Dependence(examples, gradient_examples=2, information="predictive")
-    found = analysis.measure(Table(task, rules), task, Softmax())
+    found = analysis.measure(answering(task, rules), task, Softmax())
     return {name.removeprefix("dependence/"): values for name, values in found.items()}
 
 

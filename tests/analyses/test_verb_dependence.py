@@ -2,49 +2,25 @@
 
 import numpy as np
 import pytest
-import torch
-from jaxtyping import Float
-from torch import Tensor, nn
 
+from known_answers import Answering, Softmax
 from recombine.analyses.verb_dependence import VerbDependence, answer_parts
 from recombine.errors import BadValue
-from recombine.models.attentive import Attentive
-from recombine.models.stack import Stack, Tap, untouched
 from recombine.tasks.corners import Corners
 from recombine.tasks.scan import Scan
 from recombine.tasks.scan_grammar import ACTIONS, commands
 
 
-class Answering(Stack):
-    """Gives the oracle's answer to a sentence, or to what it takes the sentence for."""
-
-    def __init__(self, swap: dict[str, str]) -> None:
-        super().__init__()
-        self.nothing = nn.Parameter(torch.zeros(1))
-        self._swap = swap
-
-    @property
-    def lanes(self) -> int:
-        return 1
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        return ()
-
-    def forward(
-        self, inputs: Float[Tensor, "1 batch time word"], tap: Tap = untouched
-    ) -> Float[Tensor, "1 batch output class"]:
-        task, every = Scan(), commands()
-        texts = [" ".join(task.sentence(one)) for one in inputs[0].numpy()]
-        read = [" ".join(self._swap.get(w, w) for w in text.split()) for text in texts]
-        answers = every.answers[[every.by_text[text] for text in read]]
-        return torch.nn.functional.one_hot(torch.from_numpy(answers).clamp(min=0), 7).float()[None]
-
-
 def measured(swap: dict[str, str]) -> np.ndarray:
-    return VerbDependence(examples=60).measure(Answering(swap), Scan(), Attentive())[
-        "verb-dependence"
-    ][0]
+    """Of a network that takes some words for others, and is right about what it reads."""
+
+    def answers(sentences: np.ndarray) -> np.ndarray:
+        task, every = Scan(), commands()
+        texts = [" ".join(swap.get(w, w) for w in task.sentence(one)) for one in sentences]
+        return every.answers[[every.by_text[text] for text in texts]]
+
+    stack = Answering([answers], classes=7)
+    return VerbDependence(examples=60).measure(stack, Scan(), Softmax())["verb-dependence"][0]
 
 
 COMPOSING = [[1, 0], [0, 1], [0, 0]]
@@ -76,6 +52,6 @@ def test_parts_of_an_answer() -> None:
 
 def test_it_needs_scan() -> None:
     with pytest.raises(BadValue, match="the task scan"):
-        VerbDependence().measure(Answering({}), Corners(), Attentive())
+        VerbDependence().measure(Answering([], 2), Corners(), Softmax())
     with pytest.raises(BadValue, match="at least 1"):
         VerbDependence(examples=0)

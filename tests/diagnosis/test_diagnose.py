@@ -40,8 +40,10 @@ def test_every_claim_is_judged_and_every_sentence_has_evidence(tmp_path: Path) -
     ids = [claim.id for claim, _ in finding.claims]
     assert ids == ["learns-mlp", "composes-mlp-corner", "leans-mlp"]
     sentences = verdict_in_words(finding)
-    assert sentences and {s.claim for s in sentences} <= set(ids)
-    page = write_card(tmp_path / "card", finding, [(s.text, s.claim) for s in sentences], ["Note."])
+    assert sentences and {s.evidence for s in sentences} <= {*ids, *(t.id for t in finding.tables)}
+    page = write_card(
+        tmp_path / "card", finding, [(s.text, s.evidence) for s in sentences], ["Note."]
+    )
     text = page.read_text()
     for sentence in sentences:
         assert sentence.text.partition(":")[0] in text

@@ -15,6 +15,7 @@ from recombine.analyses.traces import Reads, Trace, everything, trace, words_lik
 from recombine.errors import BadValue
 from recombine.models.model import Model
 from recombine.models.stack import Stack
+from recombine.spec import later
 from recombine.tasks.task import Task
 
 
@@ -34,6 +35,9 @@ class Diagnostics(RecurrentAnalysis):
     folds: int = 5
     """Of the honest variant."""
 
+    sentences: int | None = later(None)
+    """At most so many of the task's sentences, drawn once for all seeds; none: all."""
+
     def validate(self) -> None:
         if self.folds < 3:
             raise BadValue("analyses/diagnostics.folds", self.folds, "at least 3: one to tune on")
@@ -44,7 +48,7 @@ class Diagnostics(RecurrentAnalysis):
         return f"diagnostics/{self.part}.{self.what}.{self.reads}.{self.variant}"
 
     def measure(self, stack: Stack, task: Task, model: Model) -> Mapping[str, np.ndarray]:
-        found = trace(stack, task, everything(task), part=self.part, what=self.what)
+        found = trace(stack, task, everything(task, self.sentences), part=self.part, what=self.what)
         found, labels = self._labelled(found, task)
         units = found.values.shape[2]
         each = [

@@ -31,6 +31,7 @@ from recombine.analyses.traces import everything, trace
 from recombine.errors import UnknownName
 from recombine.models.model import Model
 from recombine.models.stack import Stack
+from recombine.spec import later
 from recombine.tasks.task import Task
 
 LOW, HIGH = 0.1, 0.9
@@ -75,12 +76,14 @@ class Gates(RecurrentAnalysis):
     gate: str = "update"
     convention: Convention | None = None
     """Of the recorded values; none: as the model says, and torch's if it does not."""
+    sentences: int | None = later(None)
+    """At most so many of the task's sentences, drawn once for all seeds; none: all."""
 
     def validate(self) -> None:
         meaning(self.gate)
 
     def measure(self, stack: Stack, task: Task, model: Model) -> Mapping[str, np.ndarray]:
-        found = trace(stack, task, everything(task), part=self.part, what=self.gate)
+        found = trace(stack, task, everything(task, self.sentences), part=self.part, what=self.gate)
         both = [saturation(lane) for lane in found.values]
         high, low = (np.stack(side) for side in zip(*both, strict=True))
         said: Convention = getattr(model, "convention", "torch")

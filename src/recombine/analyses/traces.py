@@ -16,8 +16,10 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
+from recombine.analyses.analysis import ANALYSIS_SEED
 from recombine.errors import BadValue, UnknownName
 from recombine.models.stack import Stack, read_sites
+from recombine.seeds import stream
 from recombine.tasks.task import Examples, Task
 
 Reads = Literal["word", "time"]
@@ -55,9 +57,12 @@ def steps_of(stack: Stack, part: str, what: str) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def everything(task: Task) -> Examples:
-    """Every example of every split, once each: sequence tasks have no noise."""
+def everything(task: Task, most: int | None = None) -> Examples:
+    """Every example of every split, once each (sequence tasks have no noise), or a sample."""
     z = np.unique(np.concatenate(list(task.splits().values())), axis=0)
+    if most is not None and len(z) > most:
+        drawn = stream(ANALYSIS_SEED, "traces").choice(len(z), size=most, replace=False)
+        z = z[np.sort(drawn)]
     return task.show(z, task.draw_noise(len(z), np.random.default_rng(0)))
 
 

@@ -107,8 +107,8 @@ def audit(
     that read *train*, and all others, if none are named. The seed matters only where a part of the
     table is drawn, which `Audit.sampled` then says.
     """
-    if order < 1:
-        raise BadValue("order", order, "a whole number from 1 up")
+    if order < 0:
+        raise BadValue("order", order, "a whole number from 0 up; 0: nothing about orders is asked")
     told = progress or (lambda _: None)
     told("reading")
     asked = Asked(_names(factors), label, split, _names(train), _names(test), labels, missing)

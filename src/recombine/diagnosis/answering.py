@@ -37,7 +37,7 @@ class Answer:
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write the report card into a folder; the page to open."""
-        said = [(sentence.text, sentence.claim) for sentence in self.sentences]
+        said = [(sentence.text, sentence.evidence) for sentence in self.sentences]
         return write_card(Path(folder), self.finding, said, self.notes)
 
 

@@ -6,7 +6,7 @@ goes through the same plan, store and report as a published study.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -15,13 +15,13 @@ import numpy as np
 
 from recombine import stats
 from recombine.analyses.breakdown import Breakdown
-from recombine.analyses.dependence import Dependence
-from recombine.diagnosis import figures, tables
+from recombine.diagnosis import audited, figures, inside, leaning, tables, theory
 from recombine.diagnosis.reading import Reading
+from recombine.diagnosis.view import Looked, View
 from recombine.models.model import Model
 from recombine.stats import Verdict
 from recombine.studies.figure import Figure
-from recombine.studies.results import Results
+from recombine.studies.results import Results, Seeds
 from recombine.studies.study import Claim, Judge, Need, Part
 from recombine.studies.table import Table
 from recombine.tasks.sequence import SequenceTask
@@ -30,6 +30,12 @@ from recombine.training import Probe, Recipe, Trial
 
 LEARNED, GAP, LEAN = 0.90, 0.05, 0.05
 """The lines: right on so many trained combinations; so much worse on new ones; flips so often."""
+
+VIEWS: tuple[View, ...] = (
+    leaning.OfClasses(), leaning.OfAnswers(), theory.KernelTheory(), theory.Additive(),
+    inside.Probes(), inside.GatesUsed(), inside.Carriers(),
+)  # fmt: skip
+"""What is looked at where a task and a model have it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class Card(Part):
                     task=self.task,
                     model=model,
                     recipe=self.recipes[name],
-                    probes=self._probes(self.recipes[name]),
+                    probes=(Probe(Breakdown()), *self._looks(name)),
                     keep_weights=False,
                 ),
                 range(seeds),
@@ -61,11 +67,18 @@ class Card(Part):
             for name, model in self.models.items()
         }
 
-    def _probes(self, recipe: Recipe) -> tuple[Probe, ...]:
-        probes = [Probe(Breakdown())]
-        if not isinstance(self.task, SequenceTask):
-            probes.append(Probe(Dependence(), recipe.evaluation_steps))
-        return tuple(probes)
+    def _looked(self, name: str) -> Looked:
+        return Looked(self.task, self.models[name], self.recipes[name].evaluation_steps)
+
+    def _looks(self, name: str) -> tuple[Probe, ...]:
+        return tuple(probe for view in VIEWS for probe in view.probes(self._looked(name)))
+
+    def _views(self, results: Results) -> Iterator[tuple[View, dict[str, Seeds]]]:
+        """The views that apply, each with the models that it applies to."""
+        for view in VIEWS:
+            names = [name for name in self.models if view.probes(self._looked(name))]
+            if names:
+                yield view, {name: results[name] for name in names}
 
     def claims(self) -> tuple[Claim, ...]:
         """What is asked of each model."""
@@ -106,13 +119,15 @@ class Card(Part):
         made += tables.kinds(reading, results)
         if len(self.models) == 2:
             made.append(tables.item_by_item(reading, results))
-        return (*made, tables.seeds_needed(reading, results))
+        for view, cells in self._views(results):
+            made += view.tables(reading, cells)
+        return (*made, *audited.tables(self.task), tables.seeds_needed(reading, results))
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         reading = Reading(self.task)
         made = [figures.along_training(reading, results), figures.by_factor(reading, results)]
-        if not isinstance(self.task, SequenceTask):
-            made.append(figures.dependence(reading, results))
+        for view, cells in self._views(results):
+            made += view.figures(reading, cells)
         return tuple(made)
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from recombine.analyses.breakdown import Breakdown, items
 from recombine.studies.results import Seeds
+from recombine.tasks.sequence import SequenceTask
 from recombine.tasks.task import Examples, Task
 
 REFERENCES = ("in-distribution", "in_distribution", "train")
@@ -68,6 +69,15 @@ class Reading:
         """Which items each seed got right."""
         targets = self.items(split).targets
         return np.asarray(((self.answers(cell, split) == targets) | (targets == IGNORED)).all(-1))
+
+    def errors(self, cell: Seeds, split: str) -> dict[str, Float[np.ndarray, " seed"]]:
+        """Of each kind of error, its share among the wrong answers of each seed."""
+        task, z = self.task, self.items(split).z
+        assert isinstance(task, SequenceTask)
+        told = [task.kinds_of(z, given) for given in self.answers(cell, split)]
+        wrong = [max(sum(kind in task.kinds for kind in seed), 1) for seed in told]
+        counts = {kind: [seed.count(kind) for seed in told] for kind in task.kinds}
+        return {kind: np.array(each) / np.array(wrong) for kind, each in counts.items()}
 
     def by_value(
         self, cell: Seeds, split: str, factor: int

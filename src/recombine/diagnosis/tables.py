@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from recombine import stats
-from recombine.diagnosis.kinds import KINDS, kinds_of_error
 from recombine.diagnosis.reading import Reading
 from recombine.studies.results import Results
 from recombine.studies.table import Table, Value
@@ -100,10 +99,9 @@ def kinds(reading: Reading, results: Results) -> list[Table]:
     rows: list[tuple[Value, ...]] = []
     for name, cell in results.cells.items():
         for split in reading.held_out:
-            shares = kinds_of_error(reading, cell, split)
             rows += [
-                (name, split, kind, KINDS[kind], stats.mean(share))
-                for kind, share in shares.items()
+                (name, split, kind, reading.task.kinds[kind], stats.mean(share))
+                for kind, share in reading.errors(cell, split).items()
             ]
     return [
         Table(

@@ -1,21 +1,26 @@
-"""The verdict of a diagnosis in plain words, each sentence with the claim it rests on."""
+"""The verdict of a diagnosis in plain words, each sentence with the evidence it rests on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recombine.diagnosis.card import Card
 from recombine.diagnosis.reading import Reading
-from recombine.stats import Verdict
+from recombine.stats import Interval, Verdict
 from recombine.studies import Finding
+from recombine.studies.table import Table, Value
+
+CLOSE = 0.1
+"""Accuracies that agree."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One thing said, and the claim that is its evidence."""
+    """One thing said, and the id of the claim or table that is its evidence."""
 
     text: str
-    claim: str
+    evidence: str
 
 
 def verdict_in_words(finding: Finding) -> list[Sentence]:
@@ -25,12 +30,15 @@ def verdict_in_words(finding: Finding) -> list[Sentence]:
     verdicts = {claim.id: verdict for claim, verdict in finding.claims}
     reading = Reading(card.task)
     said: list[Sentence] = []
+    shown = {table.id: table for table in finding.tables}
     for name in card.models:
         said += _of(name, verdicts, reading, card.task.name)
+        fails = [s for s in reading.held_out if _fails(verdicts, name, s)]
+        said += [*_how(name, fails, shown), *_why(name, fails, shown)]
     for claim, verdict in verdicts.items():
         if claim.startswith("better-"):
             said.append(Sentence(_comparison(claim, verdict, *card.models), claim))
-    return said
+    return said + _split(shown)
 
 
 def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) -> list[Sentence]:
@@ -72,6 +80,69 @@ def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) ->
             )
         )
     return said
+
+
+def _fails(verdicts: dict[str, Verdict], name: str, split: str) -> bool:
+    """Whether a model has learned what it was trained on, and yet fails on a split."""
+    learned = verdicts[f"learns-{name}"].outcome != "contradicted"
+    return learned and verdicts[f"composes-{name}-{split}"].outcome == "contradicted"
+
+
+def _how(name: str, fails: Sequence[str], shown: Mapping[str, Table]) -> list[Sentence]:
+    """The most frequent kind of error on each split it fails on."""
+    said = []
+    for split in fails if "kinds" in shown else ():
+        rows = [row for row in shown["kinds"].rows if row[:2] == (name, split)]
+        most = max(rows, key=lambda row: _estimate(row[4]))
+        if most[2] != "other":
+            text = (
+                f"How: of its wrong answers on {split}, {_estimate(most[4]):.0%} are of the kind "
+                f"'{most[2]}' ({most[3]})."
+            )
+            said.append(Sentence(text, "kinds"))
+    return said
+
+
+def _why(name: str, fails: Sequence[str], shown: Mapping[str, Table]) -> list[Sentence]:
+    """What the kernel theory says of each split it fails on."""
+    said = []
+    for split in fails if "theory" in shown else ():
+        for row in shown["theory"].rows:
+            network, before, after = row[2:]
+            if row[:2] == (name, split) and isinstance(before, Interval):
+                text = (
+                    f"The kernel theory, given the untrained network alone, predicts "
+                    f"{before.estimate:.0%} right on {split}; the network has "
+                    f"{_estimate(network):.0%}. "
+                )
+                if _close(before, network):
+                    text += "So the failure is there before training."
+                elif (
+                    isinstance(after, Interval)
+                    and abs(after.estimate - _estimate(network)) <= CLOSE
+                ):
+                    text += "The trained layer predicts that: so training has made the failure."
+                else:
+                    text += "So this network is no kernel model."
+                said.append(Sentence(text, "theory"))
+    return said
+
+
+def _split(shown: Mapping[str, Table]) -> list[Sentence]:
+    """The gravest thing that the audit of the split found, if it is more than a note."""
+    if "split-audit" not in shown:
+        return []
+    grave = [str(text) for weight, text, _ in shown["split-audit"].rows if weight != "note"]
+    return [Sentence(f"About the split: {text}", "split-audit") for text in grave[:1]]
+
+
+def _close(one: Value, other: Value) -> bool:
+    return abs(_estimate(one) - _estimate(other)) <= CLOSE
+
+
+def _estimate(value: Value) -> float:
+    assert isinstance(value, Interval)
+    return value.estimate
 
 
 def _comparison(claim: str, verdict: Verdict, first: str, second: str) -> str:

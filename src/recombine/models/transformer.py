@@ -186,8 +186,8 @@ class Layer(nn.Module):
 class StackedTransformer(SequenceStack):
     """The networks of many seeds.
 
-    Sites: `encoder.{layer}.state` [seed, batch, time, width]; then for each step of the decoder
-    `decoder.{t}.state` [seed, batch, width], which the word is read from, and `decoder.{t}.logits`.
+    Sites: `encoder.{t}.state` [seed, batch, width], what the encoder makes of each word; then for
+    each step of the decoder `decoder.{t}.state`, which the word is read from, `decoder.{t}.logits`.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class StackedTransformer(SequenceStack):
         steps = [
             f"decoder.{t}.{what}" for t in range(self._outputs) for what in ("state", "logits")
         ]
-        return (*(f"encoder.{i}.state" for i in range(len(self.encoder))), *steps)
+        return (*(f"encoder.{t}.state" for t in range(self._length)), *steps)
 
     def unroll(
         self,
@@ -256,12 +256,12 @@ class StackedTransformer(SequenceStack):
         x = self._place(
             product(flat, self.source).reshape(*flat.shape[:1], *inputs.shape[1:3], -1), 0
         )
-        for i, layer in enumerate(self._encoder):
+        for layer in self._encoder:
             seen = layer.before_within(x)
-            x = x + layer.within(seen, *layer.within.keys(seen), hidden)
-            x = tap(f"encoder.{i}.state", layer.dense(x))
+            x = layer.dense(x + layer.within(seen, *layer.within.keys(seen), hidden))
         encoded: Tensor = self.encoded(x)
-        return encoded
+        states = [tap(f"encoder.{t}.state", encoded[:, :, t]) for t in range(encoded.shape[2])]
+        return torch.stack(states, dim=2)
 
     def _step(
         self, words: Tensor, first: int, facing: Kept, padding: Tensor, kept: Kept, tap: Tap

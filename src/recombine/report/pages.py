@@ -44,14 +44,15 @@ def write_card(
 ) -> Path:
     """Write the report card of a model and return its page.
 
-    Each sentence comes with the id of the claim that it rests on; the page links it there.
+    Each sentence comes with the id of the claim or table it rests on; the page links it there.
     """
     target = folder.resolve()
     place.check(target)
     (study,) = studies([finding])
     (view,) = study.findings
     anchors = {claim.claim.id: claim.anchor for claim in view.claims}
-    said = [(text, anchors[claim]) for text, claim in sentences]
+    anchors |= {table.table.id: table.anchor for table in view.tables}
+    said = [(text, anchors[evidence]) for text, evidence in sentences]
     text = page("card.html", title=study.study.title, view=study, sentences=said, notes=notes)
     files = {"style.css": css() + HALO + resource("style.css"), "index.html": text}
     place.replace(target, {**files, **_downloads(view)})

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from recombine.errors import BadValue
+from recombine.tasks import scan_errors
 from recombine.tasks import scan_grammar as grammar
 from recombine.tasks.scan_files import file_split
 from recombine.tasks.scan_grammar import SOURCE_WORDS, TARGET_WORDS, commands
@@ -129,6 +130,17 @@ class Scan(SequenceTask):
             actions = [*interpret(" ".join(self.sentence(words))), grammar.END]
             answers[row, : len(actions)] = [TARGET_WORDS.index(action) for action in actions]
         return answers
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        return scan_errors.MEANINGS
+
+    def kinds_of(
+        self, z: Int[np.ndarray, "n factor"], answers: Int[np.ndarray, "n output"]
+    ) -> list[str]:
+        trained = commands().rows(np.unique(self.combinations("train"), axis=0))
+        found = scan_errors.kinds(commands().rows(z), answers.astype(np.int64), trained)
+        return [scan_errors.KINDS[kind] for kind in found]
 
     def part(self, factor: int) -> Bool[np.ndarray, "time word"]:
         """All of it: where a factor's words stand depends on the words before them."""

@@ -14,7 +14,7 @@ The first kind that fits is the kind of an answer:
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +24,15 @@ from recombine.tasks import scan_grammar as grammar
 from recombine.tasks.scan_grammar import ACTIONS, FACTORS, JOINS, commands
 from recombine.tasks.scan_meaning import interpret
 
-KINDS = (
-    "right", "did not end", "stopped early", "wrong primitive", "wrong count", "copied", "other",
-)  # fmt: skip
+MEANINGS: Mapping[str, str] = {
+    "did not end": "no end within the longest answer",
+    "stopped early": "the beginning of the right answer",
+    "wrong primitive": "right but for which of walk, look, run, jump is done",
+    "wrong count": "both phrases in order, one too often or too rarely",
+    "copied": "the right answer to another command, one of training",
+    "other": "none of these",
+}
+KINDS = ("right", *MEANINGS)
 END = len(ACTIONS)
 ACTS = 4
 """Actions below this number belong to a verb; those above are turns."""

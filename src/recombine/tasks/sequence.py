@@ -9,7 +9,7 @@ IGNORE.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from recombine.errors import UnknownName
+from recombine.tasks import errors_told
 from recombine.tasks.task import EVERYTHING, IGNORE, Task
 
 
@@ -87,3 +88,14 @@ class SequenceTask(Task):
     def decode(self, targets: Int[np.ndarray, " output"]) -> tuple[str, ...]:
         """One answer as words, up to where nothing is scored any more."""
         return tuple(self.target_words[i] for i in targets if i != IGNORE)
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The kinds of error that are told apart, and what each is."""
+        return errors_told.KINDS
+
+    def kinds_of(
+        self, z: Int[np.ndarray, "n factor"], answers: Int[np.ndarray, "n output"]
+    ) -> list[str]:
+        """What is wrong with each answer: one of `kinds`, or `right`."""
+        return errors_told.told(self, z, answers)

@@ -12,19 +12,18 @@ A wrong answer is put under the first of these that fits it:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
-
-from recombine.studies.results import Seeds
-from recombine.tasks.sequence import SequenceTask
+from jaxtyping import Int
 
 if TYPE_CHECKING:
-    from recombine.diagnosis.reading import Reading
+    from recombine.tasks.sequence import SequenceTask
 
-KINDS = {
+RIGHT = "right"
+KINDS: Mapping[str, str] = {
     "copied": "the right answer to a sentence of training",
     "stopped early": "the beginning of the right answer",
     "went on": "the right answer, and more",
@@ -32,29 +31,22 @@ KINDS = {
     "wrong word": "the right length, other words",
     "other": "none of these",
 }
+"""What each kind of wrong answer is."""
 
 Words = tuple[int, ...]
 
 
-def kinds_of_error(
-    reading: Reading, cell: Seeds, split: str
-) -> dict[str, Float[np.ndarray, " seed"]]:
-    """Of each kind, its share among the wrong answers of each seed."""
-    task = reading.task
-    assert isinstance(task, SequenceTask)
-    targets, end = reading.items(split).targets, end_of(task)
+def told(
+    task: SequenceTask, z: Int[np.ndarray, "n factor"], answers: Int[np.ndarray, "n output"]
+) -> list[str]:
+    """The kind of each answer to these combinations, or RIGHT."""
+    end, targets = end_of(task), task.targets(z)
     trained = {answer(row) for row in task.targets(np.unique(task.combinations("train"), axis=0))}
-    right = [answer(row) for row in targets]
-    shares = np.zeros((cell.n, len(KINDS)))
-    for seed, given in enumerate(reading.answers(cell, split)):
-        counts = dict.fromkeys(KINDS, 0)
-        for target, row, scored in zip(right, given, targets, strict=True):
-            said = cut(row, scored, end)
-            if said != target:
-                counts[kind(said, target, trained, end)] += 1
-        wrong = sum(counts.values())
-        shares[seed] = [n / max(wrong, 1) for n in counts.values()]
-    return {name: shares[:, i] for i, name in enumerate(KINDS)}
+    found = []
+    for target, given in zip(targets, answers, strict=True):
+        right, said = answer(target), cut(given, target, end)
+        found.append(RIGHT if said == right else kind(said, right, trained, end))
+    return found
 
 
 def answer(target: Int[np.ndarray, " output"]) -> Words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recombine.diagnosis.kinds import KINDS, answer, cut, kind
+from recombine.tasks.errors_told import KINDS, answer, cut, kind
 
 END = 9
 RIGHT = (1, 1, 2, END)
