@@ -53,10 +53,20 @@ def test_no_names_ask_for_every_part_of_every_study() -> None:
         f"{study}/{part.name}"
         for study in catalog.names("studies")
         for part in catalog.find("studies", study).parts
-        if not part.on_request
+        if part.runs == "always"
     ]
     assert [request.name for request in asked] == parts
     assert {"gradient/corners", "toy/one", "toy/two"} <= set(parts)
+
+
+def test_what_a_first_look_leaves_out_runs_with_its_study_or_by_name() -> None:
+    at_first = {request.name for request in requests([])}
+    whole = {request.name for request in requests(["realization", "kernel"])}
+    assert "realization/surgery" in whole - at_first
+    assert "kernel/architectures" not in whole
+    assert [request.name for request in requests(["kernel/architectures"])] == [
+        "kernel/architectures"
+    ]
 
 
 @pytest.mark.parametrize(

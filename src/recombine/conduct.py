@@ -11,7 +11,7 @@ from typing import cast
 
 from recombine import catalog
 from recombine.cell import Cell, Outcome
-from recombine.engine import Event, Plan, execute, modules_of, plan
+from recombine.engine import Event, Plan, execute, modules_of, opened, plan
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
 from recombine.runs import Asked, AskedCell, Record, Store, note
 from recombine.spec import key_of, override
@@ -96,14 +96,14 @@ def requests(
     seeds: int | None = None,
     settings: Sequence[str] = (),
 ) -> list[Request]:
-    """What the names on a command line ask for; no names ask for every study."""
+    """What the names on a command line ask for; no names ask for a first look at every study."""
     if scale not in SCALES:
         raise UnknownName("scale", scale, SCALES)
     if seeds is not None and seeds < 1:
         raise BadValue("--seeds", seeds, "a whole number from 1 up")
     pairs = tuple(setting(text) for text in settings)
     asked = []
-    for study, part in _parts(names or catalog.names("studies")):
+    for study, part in _parts(names) if names else first_look():
         if profile is not None and profile not in part.profiles:
             raise UnknownName("profile", profile, part.profiles, where=f"{study.name}/{part.name}")
         request = Request(
@@ -150,13 +150,20 @@ def _study(name: str) -> Study:
     return found
 
 
+def first_look() -> Iterator[tuple[Study, Part]]:
+    """What is run of every study when none is named."""
+    for study, part in _parts(catalog.names("studies")):
+        if part.runs == "always":
+            yield study, part
+
+
 def _parts(names: Iterable[str]) -> Iterator[tuple[Study, Part]]:
     """The parts that names such as `gradient` and `gradient/corners` stand for, each once."""
     seen = set()
     for name in names:
         head, _, tail = name.partition("/")
         study = _study(head)
-        whole = [part for part in study.parts if not part.on_request]
+        whole = [part for part in study.parts if part.runs != "by name"]
         for part in [study.part(tail)] if tail else whole:
             if (study.name, part.name) not in seen:
                 seen.add((study.name, part.name))
@@ -175,19 +182,16 @@ def conduct(
     for request in asked:  # what lacks its data is refused before anything is run
         for job in _todo(request, store).jobs:
             job.cell.ready()
-    for request in asked:
-        note(store.path, request.asked())
-        todo = _todo(request, store)
-        yield Planned(request, todo)
-        yield from execute(
-            todo.jobs,
-            store.path,
-            workers=workers or os.cpu_count() or 1,
-            device=device,
-            executor=executor,
-        )
-        store.refresh()
-        yield answer(request, store)
+    with opened(workers or os.cpu_count() or 1, executor) as pool:
+        for request in asked:
+            note(store.path, request.asked())
+            todo = _todo(request, store)
+            yield Planned(request, todo)
+            # one job alone runs here, on all cores
+            alone = len(todo.jobs) == 1 and executor is None
+            yield from execute(todo.jobs, store.path, device=device, pool=None if alone else pool)
+            store.refresh()
+            yield answer(request, store)
 
 
 def _todo(request: Request, store: Store) -> Plan:

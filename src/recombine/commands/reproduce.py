@@ -46,6 +46,8 @@ def run(call: Namespace) -> int:
         terminal.print_json({"studies": {each.name: each.plain() for each in findings}})
     else:
         print_claims(findings)
+        if not call.studies:
+            print_left(findings)
     lost = sum(each.failed for each in found)
     if lost:
         terminal.console(errors=True).print(
@@ -138,3 +140,13 @@ def print_claims(findings: Sequence[Finding]) -> None:
         ]
         out.print(terminal.table(title, ("claim", "verdict", "ours", "n", "statement"), rows))
     out.print("Tables and figures: [bold]recombine report[/]")
+
+
+def print_left(findings: Sequence[Finding]) -> None:
+    """What a first look at every study left for later."""
+    seen = {finding.name for finding in findings}
+    studies = dict.fromkeys(finding.study.name for finding in findings)
+    left = [each.name for each in requests(list(studies)) if each.name not in seen]
+    if left:
+        text = f"Not in this first look, and run with their study: {', '.join(left)}"
+        terminal.console().print(text, soft_wrap=True)

@@ -51,7 +51,7 @@ class PairsPart(Part):
     name: ClassVar[str] = "pairs"
     title: ClassVar[str] = "Two digits side by side, and the first to be named"
     profiles: ClassVar[tuple[str, ...]] = ("as-printed", "as-run")
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 8, "paper": 20}
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 20}
     smallest: ClassVar[tuple[str, ...]] = (
         "recipe.steps=2",
         "recipe.batch=8",

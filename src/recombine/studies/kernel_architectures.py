@@ -24,7 +24,7 @@ from recombine.studies.kernel_cells import Assigned
 from recombine.studies.kernel_images import cell
 from recombine.studies.kernel_reading import answers, by_split, last, shrinkage
 from recombine.studies.results import Results
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table, Value
 from recombine.tasks.addition import SETS, Addition
 from recombine.tasks.context import ContextDependence
@@ -83,7 +83,7 @@ class DistancesPart(Part):
     title: ClassVar[str] = "All tasks over the distance between images"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 10}
-    on_request: ClassVar[bool] = True
+    runs: ClassVar[Runs] = "by name"
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
         "trial.recipe.examples=128",
@@ -169,7 +169,7 @@ class ArchitecturesPart(Part):
     title: ClassVar[str] = "Residual network and vision transformer"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 2, "paper": 10}
-    on_request: ClassVar[bool] = True
+    runs: ClassVar[Runs] = "by name"
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
         "trial.recipe.examples=128",

@@ -24,7 +24,7 @@ from recombine.studies.figure import Figure
 from recombine.studies.kernel_cells import Assigned
 from recombine.studies.kernel_reading import by_split, last, shrinkage
 from recombine.studies.results import Results
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table
 from recombine.tasks.addition import SETS, Addition
 from recombine.tasks.context import ContextDependence
@@ -170,6 +170,7 @@ class ImagesContext(ImagePart):
 
     name: ClassVar[str] = "images-context"
     title: ClassVar[str] = "Context dependence on images: the shortcut in convolutional networks"
+    runs: ClassVar[Runs] = "with its study"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("CD-3 far", ContextDependence(left_out=3), True),
         ("CD-1 far", ContextDependence(left_out=1), True),
@@ -215,6 +216,7 @@ class ImagesEquivalence(ImagePart):
 
     name: ClassVar[str] = "images-equivalence"
     title: ClassVar[str] = "Equivalence on images: beyond any kernel model"
+    runs: ClassVar[Runs] = "with its study"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("equivalence far", LINKED, True),
         ("equivalence near", LINKED, False),

@@ -18,7 +18,7 @@ from recombine.studies.realization_reading import all_of, both, interval
 from recombine.studies.realization_surgery_cells import Inside
 from recombine.studies.realization_trained import CHOSEN, KINDS, PROFILES, network, smallest
 from recombine.studies.results import Results
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table
 
 FOLDS = {"quick": 3, "paper": 5}
@@ -32,6 +32,7 @@ class InsidePart(Part):
     title: ClassVar[str] = "What guidance changes inside the network"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 5}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = (*smallest("", "trial."), "folds=3")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:

@@ -25,7 +25,7 @@ from recombine.studies.realization_trained import (
     smallest,
 )
 from recombine.studies.results import Results
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table
 from recombine.training.recipe import Recipe
 from recombine.training.trial import Trial
@@ -63,6 +63,7 @@ class SurgeryPart(Part):
     title: ClassVar[str] = "Exchanged components and pruned neurons"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 3}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = (
         *smallest("", "host."), "donor.steps=10", "retrain.steps=10",
     )  # fmt: skip

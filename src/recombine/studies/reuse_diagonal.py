@@ -46,7 +46,7 @@ class DiagonalPart(Part):
         needs = {name: Need(cell, range(seeds)) for name, cell in exact.items()}
         for name, cell in self._descents(scale).items():
             # two features of eight, six examples: seeds differ by powers of ten
-            more = max(seeds, 24) if (scale, name) == ("quick", "few-shared") else seeds
+            more = max(seeds, 12) if (scale, name) == ("quick", "few-shared") else seeds
             needs[f"trained-{name}"] = Need(cell, range(more))
             needs[f"solved-{name}"] = Need(_solved(cell), range(more))
         return needs

@@ -13,7 +13,7 @@ from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Colour, Figure, Line, Mark, Panel
 from recombine.studies.results import Results
 from recombine.studies.reuse_images_cell import ImageReuse
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table, Value
 from recombine.training.optimizers import SGD
 
@@ -41,6 +41,7 @@ class ImagesPart(Part):
     title: ClassVar[str] = "A residual network on images"
     profiles: ClassVar[tuple[str, ...]] = ("reduced",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 5}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("steps=3", "pretrain_steps=3", "samples=[10, 40]")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:

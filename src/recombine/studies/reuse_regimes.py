@@ -23,7 +23,7 @@ from recombine.studies.reuse_judging import (
 )
 from recombine.studies.reuse_relu import LITTLE, UPDATES
 from recombine.studies.reuse_teachers import ReluReuse
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table, Value
 
 FACTORS = (1.0, 0.01, 0.1, 10.0, 100.0)
@@ -55,7 +55,8 @@ class RegimesPart(Part):
     name: ClassVar[str] = "regimes"
     title: ClassVar[str] = "ReLU nets: partly shared, rescaled, weaker"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 6}
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 6}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("hidden=10", "steps=50", "pretrain_steps=50")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:

@@ -22,7 +22,7 @@ from recombine.studies.reuse_judging import (
     losses,
 )
 from recombine.studies.reuse_teachers import ReluReuse
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table, Value
 
 LITTLE = 0.3
@@ -61,11 +61,12 @@ class ReluPart(Part):
     name: ClassVar[str] = "relu"
     title: ClassVar[str] = "ReLU teachers and students"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 6}
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 6}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("hidden=10", "steps=50", "pretrain_steps=50")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        same = ReluReuse()
+        same = ReluReuse(samples=(32, 64, 256))
         if scale == "paper":
             same = ReluReuse(
                 hidden=1000,

@@ -14,7 +14,7 @@ from recombine.studies.figure import Axis, Colour, Figure, Panel
 from recombine.studies.results import Results
 from recombine.studies.spans_reading import acquired, final, line, over_epochs
 from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
-from recombine.studies.study import Judge, Need, Part
+from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table, Value
 
 CONDUIT = 4
@@ -35,6 +35,7 @@ class PredictabilityPart(Part):
     title: ClassVar[str] = "Predictable conduits: an early help, a late hindrance?"
     profiles: ClassVar[tuple[str, ...]] = PROFILES
     seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from recombine.cell import Cell
 from recombine.errors import UnknownName
@@ -25,6 +25,7 @@ SCALES = ("quick", "paper")
 ERROR_RATE = 0.05
 """Chance that any verdict of a part rests on an interval that missed; shared among its claims."""
 
+Runs = Literal["always", "with its study", "by name"]
 Judge = Callable[[Results, float], Verdict]
 """From results and the level of the interval to a verdict."""
 
@@ -62,8 +63,9 @@ class Part(ABC):
     """The first is the default."""
     seeds: ClassVar[Mapping[str, int]]
     """Seeds of the main cell by scale."""
-    on_request: ClassVar[bool] = False
-    """Run only when it is named (`study/part`), because it takes days."""
+    runs: ClassVar[Runs] = "always"
+    """When it is run: whenever anything is; when its study is named, because a first look at all
+    studies should not wait for it; or only by its own name (`study/part`): it takes days."""
     smallest: ClassVar[tuple[str, ...]] = ()
     """Settings (`field=value`) that make its cells run in seconds: for checks, not for claims."""
 
