@@ -15,7 +15,7 @@ import torch
 
 from recombine.cell import Cell, Context, Outcome
 from recombine.engine import Job, plan, source_of
-from recombine.engine.jobs import perform
+from recombine.engine.jobs import perform, told
 from recombine.engine.provenance import environment
 from recombine.errors import Interrupted, StoreFull
 from recombine.runs import Store
@@ -139,3 +139,11 @@ def test_what_a_failed_cell_gave_cannot_be_recalled(store: Store) -> None:
 
 def test_without_a_store_what_is_recalled_is_run() -> None:
     assert Reader(Toy()).run([3], Context())[3].scalars == {"four times": 12.0}
+
+
+def test_memory_that_runs_out_is_told_with_what_to_do() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        torch.empty(10**13)
+    said = told(raised.value)
+    assert said.startswith("out of memory") and "--seeds" in said and "\n" not in said
+    assert told(KeyError("x")) == "KeyError: 'x'"

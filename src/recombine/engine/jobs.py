@@ -92,7 +92,18 @@ def _run(
             failed(cell, seed, text, environment=where, source=source, seconds=each)
             for seed in seeds
         ]
-        return runs, "".join(traceback.format_exception_only(error)).strip()
+        return runs, told(error)
+
+
+def told(error: Exception) -> str:
+    """An error of a cell in a line or two; memory that ran out, with what to do about it."""
+    text = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, MemoryError) or "out of memory" in text or "allocate" in text:
+        return (
+            f"out of memory with {text.splitlines()[-1]}; take fewer --seeds, --workers 1, or a "
+            "smaller batch or model (--set recipe.batch=…)"
+        )
+    return text
 
 
 def _recall(
