@@ -8,7 +8,7 @@ from recombine.analyses.diagnostics import Diagnostics
 from recombine.analyses.gates import MEANINGS, Gates, meaning
 from recombine.diagnosis.marks import SHOWN, bars
 from recombine.diagnosis.reading import Reading
-from recombine.diagnosis.view import Cells, Looked, View
+from recombine.diagnosis.view import Cells, Looked, View, by_output_and_factor
 from recombine.models.language_model import StackedLanguageModel
 from recombine.studies.figure import Axis, Figure, Panel
 from recombine.studies.results import Seeds
@@ -128,23 +128,17 @@ class Carriers(View):
         return (Probe(Contribution()),)
 
     def tables(self, reading: Reading, cells: Cells) -> tuple[Table, ...]:
-        rows: list[tuple[Value, ...]] = []
-        for name, cell in cells.items():
-            scores = cell.array("contribution/score")[:, -1]
-            for i, output in enumerate(reading.task.outputs):
-                for j, factor in enumerate(reading.task.factors):
-                    own = "yes" if j in output.factors else "no"
-                    rows.append((name, output.name, factor.name, own, stats.mean(scores[:, i, j])))
-        return (
-            Table(
-                id="contribution",
-                title="Inside: which words carry the answer",
-                columns=("model", "output", "factor", "should matter", "score"),
-                rows=tuple(rows),
-                note="Contextual decomposition: the part of the right answer's score that the "
-                "words of a factor give, relative to the mean over answers.",
-            ),
+        table = by_output_and_factor(
+            reading,
+            cells,
+            "contribution/score",
+            name="contribution",
+            title="Inside: which words carry the answer",
+            column="score",
+            note="Contextual decomposition: the part of the right answer's score that the words of "
+            "a factor give, relative to the mean over answers.",
         )
+        return (table,)
 
     def figures(self, reading: Reading, cells: Cells) -> tuple[Figure, ...]:
         panels = []

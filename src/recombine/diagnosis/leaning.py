@@ -9,7 +9,7 @@ from recombine.analyses.answers import AnswerDependence
 from recombine.analyses.dependence import Dependence
 from recombine.diagnosis.marks import COLOURS, SHOWN, band, bars
 from recombine.diagnosis.reading import Reading
-from recombine.diagnosis.view import Cells, Looked, View
+from recombine.diagnosis.view import Cells, Looked, View, by_output_and_factor
 from recombine.studies.figure import Axis, Figure, Mark, Panel, Rule
 from recombine.studies.table import Table, Value
 from recombine.tasks.sequence import SequenceTask
@@ -29,22 +29,16 @@ class OfClasses(View):
         return (Probe(Dependence(), looked.steps),)
 
     def tables(self, reading: Reading, cells: Cells) -> tuple[Table, ...]:
-        rows: list[tuple[Value, ...]] = []
-        for name, cell in cells.items():
-            flips = cell.array("dependence/flip")[:, -1]
-            for i, output in enumerate(reading.task.outputs):
-                for j, factor in enumerate(reading.task.factors):
-                    own = "yes" if j in output.factors else "no"
-                    rows.append((name, output.name, factor.name, own, stats.mean(flips[:, i, j])))
-        return (
-            Table(
-                id="dependence",
-                title="What each output leans on, at the end",
-                columns=("model", "output", "factor", "should matter", "flip rate"),
-                rows=tuple(rows),
-                note="Share of predictions that change when that factor alone is moved.",
-            ),
+        table = by_output_and_factor(
+            reading,
+            cells,
+            "dependence/flip",
+            name="dependence",
+            title="What each output leans on, at the end",
+            column="flip rate",
+            note="Share of predictions that change when that factor alone is moved.",
         )
+        return (table,)
 
     def figures(self, reading: Reading, cells: Cells) -> tuple[Figure, ...]:
         panels = []

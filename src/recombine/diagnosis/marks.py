@@ -24,16 +24,8 @@ def band(
     dashed: bool = False,
 ) -> Line:
     """Shares along training, with 95% intervals."""
-    each = [stats.mean(values[:, i]) for i in range(len(steps))]
-    return Line(
-        steps,
-        np.array([e.estimate for e in each]),
-        np.clip([e.low for e in each], 0, 1),
-        np.clip([e.high for e in each], 0, 1),
-        label=label,
-        colour=colour,
-        dashed=dashed,
-    )
+    spans = [stats.mean(values[:, i]) for i in range(len(steps))]
+    return Line.through(steps, spans, label, colour, dashed=dashed, share=True)
 
 
 def bars(
@@ -44,8 +36,5 @@ def bars(
     share: bool = True,
 ) -> Bars:
     """Numbers by name with 95% intervals; shares stay between 0 and 1."""
-    each = [stats.mean(value) for value in values.values()]
-    low, high = np.array([e.low for e in each]), np.array([e.high for e in each])
-    if share:
-        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
-    return Bars(tuple(values), np.array([e.estimate for e in each]), low, high, label, colour)
+    spans = [stats.mean(value) for value in values.values()]
+    return Bars.of(values, spans, label, colour, share=share)

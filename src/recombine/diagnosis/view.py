@@ -12,12 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from recombine import stats
 from recombine.diagnosis.reading import Reading
 from recombine.models.model import Model
 from recombine.models.stack import Stack
 from recombine.studies.figure import Figure
 from recombine.studies.results import Seeds
-from recombine.studies.table import Table
+from recombine.studies.table import Table, Value
 from recombine.tasks.task import Task
 from recombine.training import Probe
 
@@ -63,3 +64,18 @@ class View(ABC):
     @abstractmethod
     def figures(self, reading: Reading, cells: Cells) -> tuple[Figure, ...]:
         """What it draws."""
+
+
+def by_output_and_factor(
+    reading: Reading, cells: Cells, measured: str, *, name: str, title: str, column: str, note: str
+) -> Table:
+    """A measurement [seed, step, output, factor] at the end; whether the factor should matter."""
+    rows: list[tuple[Value, ...]] = []
+    for model, cell in cells.items():
+        last = cell.array(measured)[:, -1]
+        for i, output in enumerate(reading.task.outputs):
+            for j, factor in enumerate(reading.task.factors):
+                own = "yes" if j in output.factors else "no"
+                rows.append((model, output.name, factor.name, own, stats.mean(last[:, i, j])))
+    columns = ("model", "output", "factor", "should matter", column)
+    return Table(name, title, columns, tuple(rows), note=note)

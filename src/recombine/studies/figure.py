@@ -6,11 +6,14 @@ numbers behind a figure can be downloaded, and the same figure is the same pictu
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
+
+from recombine.stats import Interval
 
 Colour = Literal["first", "second", "third", "fourth", "muted"]
 """Roles, not colours: the drawing room gives each one that works in light and dark."""
@@ -49,6 +52,20 @@ class Line:
     label: str = ""
     colour: Colour = "first"
     dashed: bool = False
+
+    @classmethod
+    def through(
+        cls,
+        x: Sequence[float] | Shaped[np.ndarray, " n"],
+        spans: Sequence[Interval],
+        label: str = "",
+        colour: Colour = "first",
+        *,
+        dashed: bool = False,
+        share: bool = False,
+    ) -> Line:
+        """A curve through estimates with their intervals; a share's stay between 0 and 1."""
+        return cls(np.asarray(x), *_three(spans, share=share), label, colour, dashed)
 
 
 @dataclass(frozen=True)
@@ -114,6 +131,34 @@ class Bars:
     high: Float[np.ndarray, " n"]
     label: str = ""
     colour: Colour = "first"
+
+    @classmethod
+    def of(
+        cls,
+        names: Iterable[str],
+        spans: Sequence[Interval],
+        label: str = "",
+        colour: Colour = "first",
+        *,
+        share: bool = False,
+    ) -> Bars:
+        """Estimates with their intervals, by name; a share's stay between 0 and 1."""
+        return cls(tuple(names), *_three(spans, share=share), label, colour)
+
+
+def _three(
+    spans: Sequence[Interval], *, share: bool
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Estimates and ends; of a single seed, which has no interval, the estimate for both ends."""
+    middle = np.array([span.estimate for span in spans], dtype=float)
+    low, high = (
+        np.where(np.isnan(end), middle, end)
+        for end in (
+            np.array([span.low for span in spans], dtype=float),
+            np.array([span.high for span in spans], dtype=float),
+        )
+    )
+    return (middle, low.clip(0, 1), high.clip(0, 1)) if share else (middle, low, high)
 
 
 @dataclass(frozen=True)

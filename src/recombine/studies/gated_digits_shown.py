@@ -201,14 +201,8 @@ def _line(results: Results, n: int, what: str, method: str) -> Line:
     units = UNITS[results.scale]
     means = [interval(entry(results, n, u, f"{what}/{method}")) for u in units]
     known = [(u, m) for u, m in zip(units, means, strict=True) if m.n]
-    return Line(
-        np.array([u for u, _ in known], dtype=float),
-        np.array([m.estimate for _, m in known], dtype=float),
-        np.array([m.estimate if m.n == 1 else m.low for _, m in known], dtype=float),
-        np.array([m.estimate if m.n == 1 else m.high for _, m in known], dtype=float),
-        words,
-        colour,
-    )
+    places = np.array([u for u, _ in known], dtype=float)
+    return Line.through(places, [m for _, m in known], words, colour)
 
 
 def _printed(n: int, method: int, colour: Colour) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -48,11 +49,7 @@ def curve(cell: Seeds, name: str, label: str, colour: Colour, *, shift: float = 
     values, steps = cell.array(name) + shift, cell.steps(name)
     some = np.isfinite(values).any(0)
     means = [interval(values[:, i]) for i in np.flatnonzero(some)]
-    y = np.array([m.estimate for m in means], dtype=float)
-    low = np.array([y[i] if math.isnan(m.low) else m.low for i, m in enumerate(means)], dtype=float)
-    high = np.array(
-        [y[i] if math.isnan(m.high) else m.high for i, m in enumerate(means)], dtype=float
-    )
-    if shift:  # drawn on a log axis: a band must not leave it
-        low = np.maximum(low, y / 10)
-    return Line(steps[some].astype(float), y, low, high, label, colour)
+    line = Line.through(steps[some].astype(float), means, label, colour)
+    if shift and line.low is not None:  # drawn on a log axis: a band must not leave it
+        line = replace(line, low=np.maximum(line.low, line.y / 10))
+    return line

@@ -199,12 +199,7 @@ def steps(results: Results) -> Figure:
         cell = results[f"relu-{n}-{units}"]
         rungs = [(words, interval(cell.scalar(name))) for name, words in LADDER.items()]
         known = [(words, m) for words, m in rungs if m.n > 1]
-        bars = Bars(
-            tuple(words for words, _ in known),
-            np.array([m.estimate for _, m in known], dtype=float),
-            np.array([m.low for _, m in known], dtype=float),
-            np.array([m.high for _, m in known], dtype=float),
-        )
+        bars = Bars.of((words for words, _ in known), [m for _, m in known])
         title = f"n = {n:,}, {units} units"
         panels.append(Panel(Axis(""), Axis("disagreement with the network"), (bars,), title=title))
     return Figure(

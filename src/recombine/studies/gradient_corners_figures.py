@@ -154,15 +154,7 @@ def _curve(
     """The mean over seeds at each step, with the band of its interval."""
     values = cell.array(name)[:, :, 0, factor]
     spans = [stats.mean(values[:, t]) for t in range(values.shape[1])]
-    return Line(
-        cell.steps(name) / unit,
-        np.array([s.estimate for s in spans]),
-        np.array([s.low for s in spans]),
-        np.array([s.high for s in spans]),
-        label=label,
-        colour=colour,
-        dashed=dashed,
-    )
+    return Line.through(cell.steps(name) / unit, spans, label, colour, dashed=dashed)
 
 
 def dependence(results: Results) -> Figure:

@@ -54,15 +54,7 @@ def curve(
 ) -> Line:
     """The mean over seeds at each step, with the band of its interval."""
     spans = [stats.mean(values[:, t]) for t in range(values.shape[1])]
-    return Line(
-        steps,
-        np.array([s.estimate for s in spans]),
-        np.array([s.low for s in spans]),
-        np.array([s.high for s in spans]),
-        label=label,
-        colour=colour,
-        dashed=dashed,
-    )
+    return Line.through(steps, spans, label, colour, dashed=dashed)
 
 
 def training(results: Results) -> Figure:

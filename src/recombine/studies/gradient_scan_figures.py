@@ -31,12 +31,7 @@ def _line(
 ) -> Line:
     """The mean over seeds at each step, with the band of its interval."""
     spans = [stats.mean(values[:, t]) for t in range(values.shape[1])]
-    middle, low, high = (
-        np.array([getattr(span, name) for span in spans]) for name in ("estimate", "low", "high")
-    )
-    return Line(
-        steps, middle, low.clip(0, 1), high.clip(0, 1), label=label, colour=colour, dashed=dashed
-    )
+    return Line.through(steps, spans, label, colour, dashed=dashed, share=True)
 
 
 def curves(results: Results) -> Figure:
@@ -79,14 +74,7 @@ def kinds(results: Results) -> Figure:
     for name, colour in COLOURS.items():
         found = kinds_of_answers(results, name)
         spans = [stats.mean((found == at).mean(1)) for at in range(len(KINDS))]
-        bars = Bars(
-            KINDS,
-            np.array([s.estimate for s in spans]),
-            np.array([s.low for s in spans]).clip(0, 1),
-            np.array([s.high for s in spans]).clip(0, 1),
-            label=SETTINGS[name],
-            colour=colour,
-        )
+        bars = Bars.of(KINDS, spans, SETTINGS[name], colour, share=True)
         share = Axis("share of test answers", limits=(0.0, 1.0))
         panels.append(Panel(Axis("kind of answer"), share, (bars,), title=SETTINGS[name]))
     return Figure(

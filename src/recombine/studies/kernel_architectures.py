@@ -125,15 +125,7 @@ class DistancesPart(Part):
         panels = []
         for name in names:
             spans = [stats.mean(score(results, f"{name} d={x}", TASKS[name])) for x in d]
-            marks: list[Mark] = [
-                Line(
-                    np.array(d),
-                    np.array([s.estimate for s in spans]),
-                    np.array([s.low for s in spans]),
-                    np.array([s.high for s in spans]),
-                    label="ours",
-                )
-            ]
+            marks: list[Mark] = [Line.through(d, spans, "ours")]
             if name in PUBLISHED and results.scale == "paper":
                 marks.append(
                     Line(np.array(d), np.array(PUBLISHED[name]), label="published", colour="muted")
@@ -255,16 +247,7 @@ class ArchitecturesPart(Part):
         for which, colour in colours:
             inferred = inferred_values(answers(results[f"{which} extrapolation"]), task)
             spans = [stats.mean(inferred[:, i]) for i in range(task.items)]
-            marks.append(
-                Line(
-                    task.values,
-                    np.array([s.estimate for s in spans]),
-                    np.array([s.low for s in spans]),
-                    np.array([s.high for s in spans]),
-                    label=which,
-                    colour=colour,
-                )
-            )
+            marks.append(Line.through(task.values, spans, which, colour))
         marks.append(Line(task.values, task.values, label="right", colour="muted", dashed=True))
         panel = Panel(Axis("value of the item"), Axis("value it was given"), tuple(marks))
         caption = (

@@ -218,10 +218,9 @@ def context_figure(results: Results) -> Figure:
             names.append(f"CD-{left_out}")
             spans.append(stats.mean(relative_margin(results[f"CD-{left_out} {loss} 1"], task)))
             said.append(_theory_margin(left_out, loss))
-        estimates, zero = np.array([s.estimate for s in spans]), np.array(said)
-        low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])
+        zero = np.array(said)
         marks: tuple[Mark, ...] = (
-            Bars(tuple(names), estimates, low, high, "lazy networks", "first"),
+            Bars.of(names, spans, "lazy networks"),
             Bars(tuple(names), zero, zero, zero, "theory", "muted"),
             Rule(0.0, "y", "chance"),
         )
@@ -252,8 +251,7 @@ def equivalence_figure(results: Results) -> Figure:
         else:
             values = [last(results[f"equivalence {s}"], name) for s in sigmas]
         spans = [stats.mean(v) for v in values]
-        low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])
-        return Line(x, np.array([s.estimate for s in spans]), low, high, label=label, colour=colour)
+        return Line.through(x, spans, label, colour)
 
     return Figure(
         id="equivalence",
@@ -291,9 +289,7 @@ def shares_figure(results: Results) -> Figure:
         task = ContextDependence(left_out=left_out)
         found = conjunction_shares(results[f"CD-{left_out} logistic-sign 1"], task)
         spans = [stats.mean(values) for values in found.values()]
-        low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])
-        estimates = np.array([s.estimate for s in spans])
-        marks.append(Bars(tuple(found), estimates, low, high, f"CD-{left_out}", colour))
+        marks.append(Bars.of(found, spans, f"CD-{left_out}", colour))
     return Figure(
         id="shares",
         title="Where the answers come from: relative magnitudes",

@@ -144,9 +144,8 @@ def accuracy_figure(results: Results, wanted: Wanted, *, line: str = "any kernel
             stats.mean(by_split(results[name], task, "answers/accuracy", trained=trained))
             for name, task, _ in wanted
         ]
-        low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])
         shown: Colour = "first" if colour == "first" else "muted"
-        marks.append(Bars(names, np.array([s.estimate for s in spans]), low, high, label, shown))
+        marks.append(Bars.of(names, spans, label, shown))
     marks.append(Rule(0.5, "y", line))
     return Figure(
         id="accuracy",
@@ -165,9 +164,7 @@ def shares_figure(results: Results, wanted: Wanted) -> Figure:
     for (name, task, _), colour in zip(wanted, COLOURS, strict=False):
         found = conjunction_shares(results[name], task)
         spans = [stats.mean(values) for values in found.values()]
-        low, high = np.array([s.low for s in spans]), np.array([s.high for s in spans])
-        estimates = np.array([s.estimate for s in spans])
-        marks.append(Bars(tuple(found), estimates, low, high, name, colour))
+        marks.append(Bars.of(found, spans, name, colour))
     return Figure(
         id="shares",
         title="Context dependence on images: accuracy, and the conjunctions behind it",

@@ -161,13 +161,7 @@ def dispersed(results: Results) -> Figure:
     for name, label in (("error", "mean squared error"), ("slope", "slope of the answers")):
         values = cell.array(name)
         spans = [stats.mean(values[:, i]) for i in range(len(s))]
-        line = Line(
-            s,
-            np.array([x.estimate for x in spans]),
-            np.array([x.low for x in spans]),
-            np.array([x.high for x in spans]),
-            label=f"{cell.n} random sets of pairs",
-        )
+        line = Line.through(s, spans, f"{cell.n} random sets of pairs")
         panels.append(Panel(Axis("S(1;2)"), Axis(label), (line,), title=label))
     return Figure(
         id="dispersed",

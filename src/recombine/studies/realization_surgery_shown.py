@@ -142,16 +142,7 @@ def _bars(results: Results) -> Figure:
             interval(results[place(results, kind, label)].scalar(f"{label}/{rule}/{NEW}"))
             for label in labels
         ]
-        marks: list[Mark] = [
-            Bars(
-                labels,
-                np.array([f.estimate for f in found]),
-                np.array([f.low for f in found]),
-                np.array([f.high for f in found]),
-                label=f"ours, {kind} host",
-                colour=COLOURS[kind],
-            )
-        ]
+        marks: list[Mark] = [Bars.of(labels, found, f"ours, {kind} host", COLOURS[kind])]
         known = tuple(label for label in labels if (kind, label) in PRINTED)
         values, spread = np.array([PRINTED[kind, label] for label in known]).T
         marks.append(

@@ -71,12 +71,4 @@ def curve(
 ) -> Line:
     """The geometric mean of a loss [seed, size] over sizes, with its band."""
     spans = [geometric(values[:, i]) for i in range(values.shape[1])]
-    return Line(
-        np.asarray(sizes, dtype=float),
-        np.array([span.estimate for span in spans]),
-        np.array([span.low for span in spans]),
-        np.array([span.high for span in spans]),
-        label=label,
-        colour=colour,
-        dashed=dashed,
-    )
+    return Line.through(np.asarray(sizes, dtype=float), spans, label, colour, dashed=dashed)

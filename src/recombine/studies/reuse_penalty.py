@@ -207,14 +207,7 @@ def groups_figure(results: Results) -> Figure:
     cell = results["groups"]
     excess = cell.array("excess/plain")
     spans = [stats.mean(excess[:, i]) for i in range(excess.shape[1])]
-    line = Line(
-        np.array(SCALES),
-        np.array([span.estimate for span in spans]),
-        np.array([span.low for span in spans]),
-        np.array([span.high for span in spans]),
-        label="plain descent",
-        colour="second",
-    )
+    line = Line.through(SCALES, spans, "plain descent", "second")
     decayed = float(cell.scalar("excess/decayed").mean())
     marks: tuple[Mark, ...] = (line, Rule(decayed, "y", "weight decay"))
     most = 1.2 * float(max(span.high for span in spans))
