@@ -20,7 +20,7 @@ from recombine.conduct import (
     requests,
     worth_showing,
 )
-from recombine.engine import source_of, standing
+from recombine.engine import Ended, source_of, standing
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
 from recombine.runs import Store, failed, finished, notes
 from recombine.spec import key_of
@@ -156,11 +156,23 @@ def test_what_is_wrong_is_refused_before_anything_is_run(
 def test_requests_are_answered_in_order_each_with_its_plan_first(store: Store) -> None:
     events = conduct(requests(["toy"]), store, workers=1)
     told = [each for each in events if isinstance(each, Planned | Found)]
-    assert [type(each) for each in told] == [Planned, Found, Planned, Found]
+    # the second may begin before the first is answered, but not before the first has begun
+    said = [(type(e), e.request.name if isinstance(e, Planned) else e.finding.name) for e in told]
+    for name in ("toy/one", "toy/two"):
+        assert said.index((Planned, name)) < said.index((Found, name))
     assert [each.plan.missing for each in told if isinstance(each, Planned)] == [6, 6]
     found = [each for each in told if isinstance(each, Found)]
     assert [each.finding.name for each in found] == ["toy/one", "toy/two"]
     assert [each.failed for each in found] == [0, 0]
+
+
+def test_no_worker_waits_for_the_last_job_of_a_request(store: Store) -> None:
+    """Jobs of several requests are told apart by the name of their part."""
+    ends = [e for e in conduct(requests(["toy"]), store, workers=1) if isinstance(e, Ended)]
+    assert {end.job.split()[0] for end in ends} == {"toy/one", "toy/two"}
+    (alone,) = requests(["toy/one"], seeds=7)
+    (end,) = [e for e in conduct([alone], store, workers=1) if isinstance(e, Ended)]
+    assert not end.job.startswith("toy/one")
 
 
 def test_a_finding_is_of_the_seeds_asked_for(store: Store) -> None:

@@ -11,7 +11,7 @@ from typing import cast
 
 from recombine import catalog
 from recombine.cell import Cell, Outcome
-from recombine.engine import Event, Plan, execute, modules_of, opened, plan
+from recombine.engine import Ended, Event, Job, Plan, execute, modules_of, plan
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
 from recombine.runs import Asked, AskedCell, Record, Store, note
 from recombine.spec import key_of, override
@@ -178,20 +178,64 @@ def conduct(
     device: str = "cpu",
     executor: Executor | None = None,
 ) -> Iterator[Planned | Event | Found]:
-    """Answer each request: run what the store lacks, then judge what it has."""
-    for request in asked:  # what lacks its data is refused before anything is run
-        for job in _todo(request, store).jobs:
+    """Answer each request: run what the store lacks, then judge what it has.
+
+    Requests are answered in their order. The jobs of all of them go through one pool, so that no
+    worker is idle while the last job of a request runs.
+    """
+    plans = [_todo(request, store) for request in asked]
+    for todo in plans:  # what lacks its data is refused before anything is run
+        for job in todo.jobs:
             job.cell.ready()
-    with opened(workers or os.cpu_count() or 1, executor) as pool:
-        for request in asked:
-            note(store.path, request.asked())
-            todo = _todo(request, store)
+    jobs: list[Job] = []
+    owner: dict[str, int] = {}
+    for at, (request, todo) in enumerate(zip(asked, plans, strict=True)):
+        where = f"{request.name} " if len(asked) > 1 else ""
+        named = [replace(job, cell_name=where + job.cell_name) for job in todo.jobs]
+        owner |= {job.name: at for job in named}
+        jobs += named
+    count = 1 if len(jobs) == 1 else workers or os.cpu_count() or 1
+    turn = _Turn(asked, plans, store)
+    yield from turn.begin(min(owner.values(), default=-1))
+    yield from turn.answers()
+    for event in execute(jobs, store.path, workers=count, device=device, executor=executor):
+        yield from turn.begin(owner[event.job])
+        yield event
+        if isinstance(event, Ended):
+            yield from turn.ended(owner[event.job])
+    yield from turn.begin(len(asked) - 1)
+    yield from turn.answers()
+
+
+class _Turn:
+    """Which requests have begun and which are answered, each in its turn."""
+
+    def __init__(self, asked: Sequence[Request], plans: Sequence[Plan], store: Store) -> None:
+        self._asked, self._plans, self._store = asked, plans, store
+        self._left = [len(todo.jobs) for todo in plans]
+        self._begun = self._answered = 0
+
+    def begin(self, last: int) -> Iterator[Planned]:
+        """Announce every request up to this one that has not been announced."""
+        while self._begun <= last:
+            request, todo = self._asked[self._begun], self._plans[self._begun]
+            note(self._store.path, request.asked())
+            self._begun += 1
             yield Planned(request, todo)
-            # one job alone runs here, on all cores
-            alone = len(todo.jobs) == 1 and executor is None
-            yield from execute(todo.jobs, store.path, device=device, pool=None if alone else pool)
-            store.refresh()
-            yield answer(request, store)
+
+    def ended(self, at: int) -> Iterator[Found]:
+        """A job of this request is done: answer whatever can be answered."""
+        self._left[at] -= 1
+        if not self._left[at]:
+            yield from self.answers()
+
+    def answers(self) -> Iterator[Found]:
+        """Answer the next requests, as far as they have begun and nothing of them is left."""
+        while self._answered < self._begun and not self._left[self._answered]:
+            self._store.refresh()
+            request = self._asked[self._answered]
+            self._answered += 1
+            yield answer(request, self._store)
 
 
 def _todo(request: Request, store: Store) -> Plan:

@@ -35,7 +35,7 @@ EVIL = "<script>alert('x')</script> & \"more\""
 
 @dataclass(frozen=True)
 class Corners(Part):
-    """A part that only has a name: its finding is written out below."""
+    """A part without cells: what it shows is written out below."""
 
     name: ClassVar[str] = "corners"
     title: ClassVar[str] = "Three corners of a square, and the fourth"
@@ -49,10 +49,10 @@ class Corners(Part):
         return {}
 
     def tables(self, results: Results) -> tuple[Table, ...]:
-        return ()
+        return (table(),)
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
-        return ()
+        return data(), along_training(), many_boundaries(), distributions(), curves(), bars()
 
 
 def smooth(count: int, side: int = 33, seed: int = 0) -> np.ndarray:
@@ -284,10 +284,7 @@ def finding(*, scale: str = "quick", profile: str = "as-printed", study: Study =
         profile=profile,
         seeds=1000,
         claims=claims(),
-        tables=(table(),),
-        figures=(
-            data(), along_training(), many_boundaries(), distributions(), curves(), bars(),
-        ),
+        results=Results(scale, profile, {}),
         command=f"recombine reproduce gradient/corners --scale {scale} --profile {profile}",
         made_with={"recombine": "0.1.0", "torch": "2.13.0", "machine": "x86_64, 2 cores"},
     )  # fmt: skip

@@ -58,6 +58,8 @@ def run(call: Namespace) -> int:
 
 def check_device(name: str) -> None:
     """Refuse a device that torch does not have here."""
+    if name == "cpu":
+        return
     import torch  # the only verb that needs it before the work begins
 
     try:
@@ -78,6 +80,8 @@ class Watch:
         self._done: dict[str, float] = {}
         """Seeds of each job that are done, counting those under way by how far they are."""
         self._all: TaskID | None = None
+        self._total = 0
+        """Seeds to run in the requests announced so far."""
 
     def hear(self, event: Planned | Event) -> None:
         """Show one event."""
@@ -99,10 +103,10 @@ class Watch:
             f"[bold]{name}[/] {event.request.scale}, {event.request.profile}: "
             f"{plan.done} seeds done, {plan.missing} to run{again}"
         )
-        self._done = {}
-        if self._all is not None:
-            self._progress.remove_task(self._all)
-        self._all = self._progress.add_task(f"[bold]{name}[/] seeds", total=plan.missing)
+        self._total += plan.missing
+        if self._all is None:
+            self._all = self._progress.add_task("[bold]seeds[/]", total=0)
+        self._progress.update(self._all, total=self._total)
 
     def _ended(self, event: Ended) -> None:
         if event.job in self._bars:

@@ -1,7 +1,7 @@
 """The engine: what is missing from the store becomes jobs, and jobs become records."""
 
 from recombine.engine.events import Advanced, Ended, Event, Started
-from recombine.engine.execution import execute, opened
+from recombine.engine.execution import execute
 from recombine.engine.jobs import Job
 from recombine.engine.plans import Plan, plan
 from recombine.engine.provenance import modules_of, source_of
@@ -17,7 +17,6 @@ __all__ = [
     "Started",
     "execute",
     "modules_of",
-    "opened",
     "plan",
     "source_of",
     "standing",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
@@ -22,40 +21,14 @@ def execute(
     jobs: Sequence[Job],
     store: Path,
     *,
-    workers: int = 1,
+    workers: int,
     device: str = "cpu",
     executor: Executor | None = None,
-    pool: Pool | None = None,
 ) -> Iterator[Event]:
-    """Run the jobs and say what happens; failures of cells are events, not exceptions.
-
-    In a pool that is open already, or else in one of so many workers, or in a stranger's executor.
-    """
+    """Run the jobs and say what happens; failures of cells are events, not exceptions."""
     if not jobs:
         return
-    if pool is None:
-        with opened(min(workers, len(jobs)), executor) as mine:
-            yield from _run(jobs, store, mine, device)
-    else:
-        yield from _run(jobs, store, pool, device)
-
-
-@contextlib.contextmanager
-def opened(workers: int, executor: Executor | None = None) -> Iterator[Pool]:
-    """A pool for one execution or for several: workers import torch once, then stay.
-
-    At the end its jobs are asked to stop. An executor that was brought is left running.
-    """
-    pool = _pool(executor, workers)
-    try:
-        yield pool
-    finally:
-        pool.stop.set()
-        if executor is None:
-            pool.executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _run(jobs: Sequence[Job], store: Path, pool: Pool, device: str) -> Iterator[Event]:
+    pool = _pool(executor, min(workers, len(jobs)))
     futures: list[Future[Ended]] = []
     try:
         with deaf():
@@ -71,8 +44,9 @@ def _run(jobs: Sequence[Job], store: Path, pool: Pool, device: str) -> Iterator[
             "store; run the same command again, perhaps with --workers 1"
         ) from error
     finally:
-        for future in futures:  # what has not begun, if nobody listens any more
-            future.cancel()
+        pool.stop.set()
+        if executor is None:
+            pool.executor.shutdown(wait=True, cancel_futures=True)
 
 
 def _pool(executor: Executor | None, workers: int) -> Pool:
