@@ -11,10 +11,11 @@ from recombine.studies.realization_accuracy import AccuracyPart
 from recombine.studies.realization_accuracy_shown import PUBLISHED, SETS, at, chosen
 from recombine.studies.realization_cells import LAST, LOSS, SELECTIONS, network, training
 from recombine.studies.realization_chains import Chains
+from recombine.studies.realization_variants import VariantsPart
 from recombine.studies.results import Results, Seeds
 from recombine.studies.study import judge
 
-PART = AccuracyPart()
+PART, VARIANTS = AccuracyPart(), VariantsPart()
 EVERY = ("train", "validation", *SETS.values())
 
 
@@ -51,7 +52,8 @@ def results(guided: dict[str, tuple[float, ...]], lstm: dict[str, tuple[float, .
 
 
 def verdicts(found: Results) -> dict[str, str]:
-    return {name: verdict.outcome for name, verdict in judge(STUDY, PART, found).items()}
+    judged = {**judge(STUDY, PART, found), **judge(STUDY, VARIANTS, found)}
+    return {name: verdict.outcome for name, verdict in judged.items()}
 
 
 def test_the_published_runs_reproduce_what_the_paper_claims() -> None:
@@ -83,12 +85,13 @@ def test_the_epoch_is_the_one_the_selection_chose() -> None:
 
 def test_tables_show_every_run_beside_the_published_ones() -> None:
     found = results(PUBLISHED["guided"], PUBLISHED["guided"])
-    runs, selections, variants, longer = PART.tables(found)
+    runs, selections, longer = PART.tables(found)
+    variants, _ = VARIANTS.tables(found)
     row = next(row for row in runs.rows if row[:2] == ("guided", "NC"))
     assert row[2] == row[4] == "0.69 0.81 0.91 0.97 0.97"
-    assert len(selections.rows) == 9 and len(variants.rows) == 6
+    assert len(selections.rows) == 12 and len(variants.rows) == 6
     assert [row[:2] for row in longer.rows[:3]] == [(3, "incremental"), (3, "new"), (3, "seen")]
-    assert len(PART.figures(found)) == 3
+    assert len(PART.figures(found)) == 3 and len(VARIANTS.figures(found)) == 1
 
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])

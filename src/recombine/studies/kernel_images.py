@@ -80,6 +80,7 @@ class ImagePart(Part):
 
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
+    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
         "trial.recipe.examples=128",
@@ -170,7 +171,6 @@ class ImagesContext(ImagePart):
 
     name: ClassVar[str] = "images-context"
     title: ClassVar[str] = "Context dependence on images: the shortcut in convolutional networks"
-    runs: ClassVar[Runs] = "with its study"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("CD-3 far", ContextDependence(left_out=3), True),
         ("CD-1 far", ContextDependence(left_out=1), True),
@@ -216,7 +216,6 @@ class ImagesEquivalence(ImagePart):
 
     name: ClassVar[str] = "images-equivalence"
     title: ClassVar[str] = "Equivalence on images: beyond any kernel model"
-    runs: ClassVar[Runs] = "with its study"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("equivalence far", LINKED, True),
         ("equivalence near", LINKED, False),

@@ -2,8 +2,7 @@
 
 Five networks of each kind are trained on lookup tables, and tested on held-out inputs (HI),
 held-out compositions (HC), compositions with a held-out table (HT) and of held-out tables only
-(NC). Beyond the paper: three ways of choosing the epoch side by side, a batch of eight, guided
-LSTMs, and longer chains.
+(NC). Beyond the paper: three ways of choosing the epoch side by side, and longer chains.
 """
 
 from __future__ import annotations
@@ -28,15 +27,11 @@ SOLVED, UNSOLVED = 0.95, 0.35
 """The lines of claim C1, as the paper's tables suggest them."""
 FAR = 0.25
 """By how much guided networks must lead for claim C2."""
-FEW = 2
-"""Seeds of guided LSTMs and of the batch of eight at quick scale, where they decide nothing."""
-SIMILAR = 0.10
-"""How far apart guided LSTMs and GRUs may be for claim C8."""
 
 
 @dataclass(frozen=True)
 class AccuracyPart(Part):
-    """Tables 5 and 6, and footnote 1."""
+    """Tables 5 and 6."""
 
     name: ClassVar[str] = "accuracy"
     title: ClassVar[str] = "What being told where to look does for generalization"
@@ -51,26 +46,23 @@ class AccuracyPart(Part):
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         baseline = training(scale, profile, "baseline")
         guided = training(scale, profile, "guided")
-        every, few = range(seeds), range(seeds if scale == "paper" else min(seeds, FEW))
+        every = range(seeds)
         longest = 5 if scale == "quick" else 10
         chains = Chains(guided, SELECTION[profile], longest)
         return {
             "baseline": Need(baseline, every),
             "guided": Need(guided, every),
-            "lstm": Need(training(scale, profile, "guided", kind="lstm"), few),
-            "batch": Need(training(scale, profile, "guided", batch=8), few),
             "chains-baseline": Need(replace(chains, trained=baseline), every),
             "chains-guided": Need(chains, every),
         }
 
     def judges(self) -> Mapping[str, Judge]:
-        return {"C1": solves_what_the_baseline_does_not, "C2": leads_far, "C8": lstm_is_similar}
+        return {"C1": solves_what_the_baseline_does_not, "C2": leads_far}
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (
             shown.runs(results),
             shown.selections(results),
-            shown.variants(results),
             shown.chains(results),
         )
 
@@ -102,19 +94,3 @@ def leads_far(results: Results, level: float) -> Verdict:
         gap = stats.paired(guided, baseline, level=level).difference
         gaps.append((f"{name}, guided minus baseline", stats.above(gap, FAR)))
     return all_of(gaps)
-
-
-def lstm_is_similar(results: Results, level: float) -> Verdict:
-    """C8: guided LSTMs are like guided GRUs on every set; judged by where they differ most."""
-    verdicts = []
-    for name, split in SETS.items():
-        lstm, gru = chosen(results, "lstm", split), chosen(results, "guided", split)
-        gap = stats.paired(lstm, gru[: len(lstm)], level=level).difference
-        verdicts.append((name, stats.equal_within(gap, 0.0, SIMILAR)))
-    furthest = max(verdicts, key=lambda item: abs(item[1].effect))[1]
-    words = "; ".join(f"{name}: {verdict.reason.rstrip('.')}" for name, verdict in verdicts)
-    outcomes = {verdict.outcome for _, verdict in verdicts}
-    if "contradicted" in outcomes:
-        return replace(furthest, outcome="contradicted", reason=words)
-    every = outcomes == {"reproduced"}
-    return replace(furthest, outcome="reproduced" if every else "inconclusive", reason=words)

@@ -38,7 +38,9 @@ WORDS = {
     "lstm": "guided LSTM",
     "batch": "guided, batch 8",
 }
-COLOURS: dict[str, Colour] = {"baseline": "muted", "guided": "first"}
+COLOURS: dict[str, Colour] = {
+    "baseline": "muted", "guided": "first", "lstm": "second", "batch": "third",
+}  # fmt: skip
 NAMES = {LAST: "last epoch", "lowest-dev-loss": "lowest dev loss",
          "best-dev-accuracy": "best dev accuracy"}  # fmt: skip
 
@@ -87,6 +89,11 @@ def runs(results: Results) -> Table:
     )
 
 
+def _arms(results: Results) -> list[tuple[str, Seeds]]:
+    """The kinds of network that a part has trained."""
+    return [(arm, results[arm]) for arm in WORDS if arm in results.cells]
+
+
 def _rule(results: Results) -> str:
     return NAMES[SELECTION[results.profile]]
 
@@ -94,8 +101,7 @@ def _rule(results: Results) -> str:
 def selections(results: Results) -> Table:
     """The same networks, the epoch chosen in three ways."""
     rows: list[tuple[Value, ...]] = []
-    for arm in ("baseline", "guided", "lstm"):
-        cell = results[arm]
+    for arm, cell in _arms(results):
         epoch = _epoch(cell)
         for selection in SELECTIONS:
             when = cell.scalar(f"kept_at/{selection}") if selection != LAST else None
@@ -223,14 +229,14 @@ def along_training(results: Results) -> Figure:
     """Accuracy on each set, epoch by epoch."""
     panels = []
     for name, split in {"train": "train", "validation": "validation", **SETS}.items():
-        marks = tuple(_curve(results[arm], split, WORDS[arm], COLOURS[arm]) for arm in COLOURS)
+        marks = tuple(_curve(cell, split, WORDS[a], COLOURS[a]) for a, cell in _arms(results))
         up = Axis("sequence accuracy", limits=(0.0, 1.02))
         panels.append(Panel(Axis("epoch"), up, marks, title=name))
     return Figure(
         id="along-training",
         title="Accuracy along training",
-        caption="Mean over seeds with 95% intervals, no epoch chosen. Both kinds fit the training "
-        "set; what differs is what else they get right on the way.",
+        caption="Mean over seeds with 95% intervals, no epoch chosen. What differs is less how "
+        "well the training set is fitted than what else is right on the way.",
         panels=tuple(panels),
         columns=3,
     )
@@ -239,14 +245,8 @@ def along_training(results: Results) -> Figure:
 def _curve(cell: Seeds, split: str, label: str, colour: Colour) -> Line:
     values = cell.array(f"accuracy/{split}")
     spans = [stats.mean(values[:, t]) for t in range(values.shape[1])]
-    return Line(
-        cell.steps(f"accuracy/{split}") / _epoch(cell),
-        np.array([span.estimate for span in spans]),
-        np.array([max(0.0, span.low) for span in spans]),
-        np.array([min(1.0, span.high) for span in spans]),
-        label=label,
-        colour=colour,
-    )
+    epochs = cell.steps(f"accuracy/{split}") / _epoch(cell)
+    return Line.through(epochs, spans, label, colour, share=True)
 
 
 def by_length(results: Results) -> Figure:
@@ -254,20 +254,12 @@ def by_length(results: Results) -> Figure:
     panels = []
     for kind in ("seen", "incremental", "new"):
         marks: list[Mark] = []
-        for arm in COLOURS:
+        for arm in PUBLISHED:
             cell = results[f"chains-{arm}"]
             splits = [s for s in _longer(cell) if _kind(s)[0] == kind]
             spans = [stats.mean(cell.scalar(f"accuracy/{split}")) for split in splits]
-            marks.append(
-                Line(
-                    np.array([_kind(split)[1] for split in splits], dtype=float),
-                    np.array([span.estimate for span in spans]),
-                    np.array([max(0.0, span.low) for span in spans]),
-                    np.array([min(1.0, span.high) for span in spans]),
-                    label=WORDS[arm],
-                    colour=COLOURS[arm],
-                )
-            )
+            lengths = np.array([_kind(split)[1] for split in splits], dtype=float)
+            marks.append(Line.through(lengths, spans, WORDS[arm], COLOURS[arm], share=True))
         marks.append(Rule(0.24, "y", "published, length 3"))
         marks.append(Rule(0.63, "y", ""))
         up = Axis("sequence accuracy", limits=(0.0, 1.02))
