@@ -7,6 +7,7 @@ import pytest
 
 from recombine.diagnosis import audited
 from recombine.diagnosis.card import VIEWS
+from recombine.diagnosis.reading import Reading
 from recombine.diagnosis.theory import predicted
 from recombine.diagnosis.view import Looked
 from recombine.models.attentive import Attentive
@@ -21,6 +22,7 @@ from recombine.tasks.digit_pairs import DigitPairs
 from recombine.tasks.exposure import Invariance
 from recombine.tasks.lookup import LookupTables
 from recombine.tasks.scan import Scan
+from recombine.tasks.scan_grammar import commands
 from recombine.tasks.spans import Spans
 from recombine.tasks.task import Task
 from recombine.theory.salience import complete
@@ -84,3 +86,11 @@ def test_the_audit_of_classes_leaves_trained_splits_out() -> None:
     """The fresh images of trained pairs are no leak."""
     kinds = {each.kind for each in audited.findings(DigitPairs())}
     assert "leak" not in kinds
+
+
+def test_a_combination_is_described_by_its_sentence_or_by_its_factors() -> None:
+    scan = Scan()
+    row = commands().by_text["jump twice and look left"]
+    assert Reading(scan).describe(commands().z[row]) == "jump twice and look left"
+    said = Reading(ContextDependence()).describe(np.array([0, 1, 2]))
+    assert said.startswith("context item 0, feature 1 ")

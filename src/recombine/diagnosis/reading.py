@@ -98,7 +98,10 @@ class Reading:
         return found, np.stack(rows)
 
     def describe(self, z: Int[np.ndarray, " factor"]) -> str:
-        """A combination in words."""
+        """A combination in words: the sentence it is, or its factors with their values."""
+        if isinstance(self.task, SequenceTask):
+            shown = self.task.render(z[None], np.zeros((1, len(z), 0), dtype=np.float32))
+            return " ".join(self.task.sentence(shown[0]))
         named = zip(self.task.factors, z.tolist(), strict=True)
         return ", ".join(f"{factor.name} {factor.values[v]}" for factor, v in named)
 
