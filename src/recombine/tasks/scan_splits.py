@@ -15,6 +15,7 @@ Reference: Lake & Baroni (2018); templates and fillers: Loula, Baroni & Lake (20
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -35,15 +36,21 @@ FILLERS = ("look", "walk", "run")
 """The verbs that join `around right` one by one."""
 
 
+@functools.lru_cache(maxsize=32)
 def rule_split(name: str, seed: int) -> Split:
     """The train and test rows of a split that is made by rule; `seed` is for `simple` alone."""
-    if name == "simple":
-        order = stream(seed, "scan", "simple").permutation(len(commands().z))
-        held = len(order) // SHARE
-        return np.sort(order[held:]), np.sort(order[:held])
-    if name not in RULES:
+    if name != "simple" and name not in RULES:
         raise UnknownName("split", name, ("simple", *RULES), where="tasks/scan")
-    return RULES[name]()
+    rows = _simple(seed) if name == "simple" else RULES[name]()
+    for each in rows:
+        each.setflags(write=False)
+    return rows
+
+
+def _simple(seed: int) -> Split:
+    order = stream(seed, "scan", "simple").permutation(len(commands().z))
+    held = len(order) // SHARE
+    return np.sort(order[held:]), np.sort(order[:held])
 
 
 def says(verb: str, manner: str) -> Bool[np.ndarray, " command"]:
