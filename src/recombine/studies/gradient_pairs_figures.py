@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from recombine import stats
 from recombine.seeds import stream
-from recombine.studies.figure import Axis, Colour, Figure, Line, Map, Mark, Panel
+from recombine.studies.figure import Axis, Colour, Figure, Heat, Line, Map, Mark, Panel
 from recombine.studies.gradient_pairs_tables import SPLITS, evaluated_on, gap, redundant
 from recombine.studies.results import Results, Seeds
 from recombine.tasks.digit_pairs import DigitPairs
@@ -30,8 +30,8 @@ def examples() -> Figure:
         task = DigitPairs()
         noise = task.draw_noise(1, stream(n, "figure"))
         picture = task.render(np.array([labels]), noise)[0].astype(float)
-        shown = Map(picture[::-1], (0.0, 56.0, 0.0, 28.0), "ink")
-        across, up = (Axis("", limits=(0.0, side), ticks=()) for side in (56.0, 28.0))
+        shown = Heat(picture, 0.0, 1.0, "ink")
+        across = up = Axis("", ticks=())
         title = f"{words}: {labels[0]}, {labels[1]}"
         panels.append(Panel(across, up, (shown,), title=title, square=True))
     return Figure(
