@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from recombine.diagnosis import diagnose
+
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 QUIET = (
@@ -44,8 +46,21 @@ def run(tmp_path: Path, *arguments: str) -> str:
 def test_a_phone_shows_the_page_without_sideways_scrolling(
     written: Path, tmp_path: Path, page: str
 ) -> None:
+    fits_a_phone(written / page, tmp_path)
+
+
+def test_a_phone_shows_a_report_card(tmp_path: Path) -> None:
+    """One with everything: pictures, theory, and the long sentences of an audit."""
+    said = diagnose(
+        "mlp", "context-dependence", seeds=2, settings=["recipe.steps=20"], store=tmp_path / "store"
+    )
+    assert {table.id for table in said.finding.tables} >= {"theory", "additivity", "split-audit"}
+    fits_a_phone(said.write(tmp_path / "card"), tmp_path)
+
+
+def fits_a_phone(page: Path, tmp_path: Path) -> None:
     around = tmp_path / "phone.html"
-    around.write_text(PHONE.replace("PAGE", (written / page).as_uri()))
+    around.write_text(PHONE.replace("PAGE", page.resolve().as_uri()))
     dom = run(tmp_path, "--virtual-time-budget=5000", "--dump-dom", around.as_uri())
     said = re.search(r"width=(\d+) least=([\d.]+)", dom)
     assert said is not None, dom[:500]
