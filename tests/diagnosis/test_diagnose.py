@@ -207,3 +207,10 @@ def test_the_examples_keep_every_promise(name: str) -> None:
 def test_what_is_no_component_cannot_be_checked() -> None:
     line = refused(call("check", EXAMPLES / "own_model.py:build"))
     assert "is no task, model, analysis or study" in line
+
+
+def test_what_is_not_learned_is_not_said_to_compose(tmp_path: Path) -> None:
+    """Nothing is lost on new combinations where nothing was right on trained ones."""
+    finding = found(tmp_path, "seq2seq", task="lookup-tables", seeds=2)
+    said = " ".join(sentence.text for sentence in verdict_in_words(finding))
+    assert "learned" in said and "composes" not in said

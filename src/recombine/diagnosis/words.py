@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recombine.diagnosis.card import Card
+from recombine.diagnosis.card import LEARNED, Card
 from recombine.diagnosis.reading import Reading
 from recombine.stats import Interval, Verdict
 from recombine.studies import Finding
@@ -50,6 +50,13 @@ def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) ->
             "(--set recipe.steps=…) or otherwise."
         )
         return [Sentence(text, f"learns-{name}")]
+    if not _learned(learns):
+        text = (
+            f"Whether {name} has learned {task} is open: it is right on {_percent(learns)} of what "
+            "it was trained on, so new combinations say little yet. More seeds (--seeds) or longer "
+            "training (--set recipe.steps=…) would tell."
+        )
+        return [Sentence(text, f"learns-{name}")]
     said = []
     for split in reading.held_out:
         claim = f"composes-{name}-{split}"
@@ -84,8 +91,14 @@ def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) ->
 
 def _fails(verdicts: dict[str, Verdict], name: str, split: str) -> bool:
     """Whether a model has learned what it was trained on, and yet fails on a split."""
-    learned = verdicts[f"learns-{name}"].outcome != "contradicted"
+    learned = _learned(verdicts[f"learns-{name}"])
     return learned and verdicts[f"composes-{name}-{split}"].outcome == "contradicted"
+
+
+def _learned(learns: Verdict) -> bool:
+    """Whether a model is right on what it was trained on, as far as its seeds tell."""
+    sure = learns.outcome == "reproduced"
+    return sure or (learns.outcome == "inconclusive" and learns.effect >= LEARNED)
 
 
 def _how(name: str, fails: Sequence[str], shown: Mapping[str, Table]) -> list[Sentence]:
