@@ -61,12 +61,12 @@ class ReluPart(Part):
     name: ClassVar[str] = "relu"
     title: ClassVar[str] = "ReLU teachers and students"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 6}
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 6}
     runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("hidden=10", "steps=50", "pretrain_steps=50")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        same = ReluReuse(samples=(32, 64, 256))
+        same = ReluReuse()
         if scale == "paper":
             same = ReluReuse(
                 hidden=1000,
