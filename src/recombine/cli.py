@@ -192,8 +192,14 @@ def _report(made: Parser) -> Parser:
 def _diagnose(made: Parser) -> Parser:
     made.add_argument("model", help="a built-in model, or path/to/file.py:function of your own")
     made.add_argument("task", help="a built-in task such as corners, or path/to/file.py:Task")
+    made.add_argument("last", nargs="?", metavar="task after two models", help=argparse.SUPPRESS)
     made.add_argument(
-        "--compare", metavar="MODEL", default=None, help="a second model, side by side"
+        "--compare",
+        metavar="MODEL",
+        nargs="?",
+        const="",
+        default=None,
+        help="a second model, side by side; or 'diagnose A B TASK --compare'",
     )
     made.add_argument("--seeds", type=_whole, default=None, help="networks to train (default: 5)")
     made.add_argument(

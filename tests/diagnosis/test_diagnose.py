@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recombine.commands.diagnose import named
 from recombine.conduct import Found, conduct
 from recombine.diagnosis import Card, diagnosis, verdict_in_words
 from recombine.diagnosis.reading import Reading
@@ -214,3 +215,14 @@ def test_what_is_not_learned_is_not_said_to_compose(tmp_path: Path) -> None:
     finding = found(tmp_path, "seq2seq", task="lookup-tables", seeds=2)
     said = " ".join(sentence.text for sentence in verdict_in_words(finding))
     assert "learned" in said and "composes" not in said
+
+
+def test_two_models_can_be_named_in_either_way() -> None:
+    both = (["a", "b"], "task")
+    assert named("a", "task", None, "b") == named("a", "b", "task", "") == both
+    assert named("a", "task", None, None) == (["a"], "task")
+
+
+@pytest.mark.parametrize("words", [("mlp", "mlp", "corners"), ("mlp", "corners", "--compare")])
+def test_two_models_without_a_task_or_without_compare_are_refused(words: tuple[str, ...]) -> None:
+    assert "A B TASK --compare" in refused(call("diagnose", *words))

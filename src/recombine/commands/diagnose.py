@@ -15,15 +15,15 @@ from recombine.runs import Store
 
 def run(call: Namespace) -> int:
     """Train what the store lacks, print the verdict and write the card; 1 if a seed failed."""
-    models = [call.model, *([call.compare] if call.compare else [])]
-    if call.weights and call.compare:
+    models, task = named(call.model, call.task, call.last, call.compare)
+    if call.weights and len(models) > 1:
         raise UsageError("--weights belongs to one model: diagnose each alone, or both untrained")
     for option, given in (("--seeds", call.seeds), ("--workers", call.workers)):
         if given is not None and given < 1:
             raise BadValue(option, given, "a whole number from 1 up")
     check_device(call.device)
     seeds = call.seeds or (1 if call.weights else 5)
-    asked = diagnosis(models, call.task, seeds=seeds, settings=call.set, weights=call.weights)
+    asked = diagnosis(models, task, seeds=seeds, settings=call.set, weights=call.weights)
     with Store.open(call.store) as store, terminal.bars(silent=call.json) as progress:
         hear = Watch(progress, silent=call.json).hear
         said = answer(asked, store, workers=call.workers, device=call.device, hear=hear)
@@ -34,6 +34,18 @@ def run(call: Namespace) -> int:
     else:
         _print(said, page)
     return 1 if said.failed else 0
+
+
+def named(first: str, second: str, last: str | None, compare: str | None) -> tuple[list[str], str]:
+    """The models and the task of `A TASK`, `A TASK --compare B` or `A B TASK --compare`."""
+    if last is None and compare != "":
+        return [first, *([compare] if compare else [])], second
+    if last is not None and compare == "":
+        return [first, second], last
+    raise UsageError(
+        "two models are put side by side by 'recombine diagnose A B TASK --compare', "
+        "or 'recombine diagnose A TASK --compare B'"
+    )
 
 
 def _print(said: Answer, page: Path) -> None:

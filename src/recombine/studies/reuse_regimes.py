@@ -21,9 +21,9 @@ from recombine.studies.reuse_judging import (
     log_ratio,
     losses,
 )
-from recombine.studies.reuse_relu import LITTLE, UPDATES
+from recombine.studies.reuse_relu import LITTLE, UPDATES, TeachersPart
 from recombine.studies.reuse_teachers import ReluReuse
-from recombine.studies.study import Judge, Need, Part, Runs
+from recombine.studies.study import Judge, Need
 from recombine.studies.table import Table, Value
 
 FACTORS = (1.0, 0.01, 0.1, 10.0, 100.0)
@@ -49,15 +49,11 @@ WEAK: Mapping[tuple[float, float, str], float] = {
 
 
 @dataclass(frozen=True)
-class RegimesPart(Part):
+class RegimesPart(TeachersPart):
     """Five of six shared units; rescaling from .01 to 100; cosines and magnitudes."""
 
     name: ClassVar[str] = "regimes"
     title: ClassVar[str] = "ReLU nets: partly shared, rescaled, weaker"
-    profiles: ClassVar[tuple[str, ...]] = ("as-run",)
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 6}
-    runs: ClassVar[Runs] = "with its study"
-    smallest: ClassVar[tuple[str, ...]] = ("hidden=10", "steps=50", "pretrain_steps=50")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         base = ReluReuse()

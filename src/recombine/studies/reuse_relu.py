@@ -55,15 +55,21 @@ PUBLISHED: dict[str, dict[str, dict[int, float]]] = {
 
 
 @dataclass(frozen=True)
-class ReluPart(Part):
-    """The paper's ReLU experiments."""
+class TeachersPart(Part):
+    """What parts with ReLU teachers and students have in common."""
 
-    name: ClassVar[str] = "relu"
-    title: ClassVar[str] = "ReLU teachers and students"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 6}
     runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("hidden=10", "steps=50", "pretrain_steps=50")
+
+
+@dataclass(frozen=True)
+class ReluPart(TeachersPart):
+    """The paper's ReLU experiments."""
+
+    name: ClassVar[str] = "relu"
+    title: ClassVar[str] = "ReLU teachers and students"
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         same = ReluReuse()
