@@ -21,10 +21,10 @@ from recombine.models.vit import ViT
 from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Colour, Figure, Line, Mark, Panel
 from recombine.studies.kernel_cells import Assigned
-from recombine.studies.kernel_images import cell
+from recombine.studies.kernel_images import ShowsImages, cell
 from recombine.studies.kernel_reading import answers, by_split, last, shrinkage
 from recombine.studies.results import Results
-from recombine.studies.study import Judge, Need, Part, Runs
+from recombine.studies.study import Judge, Need, Runs
 from recombine.studies.table import Table, Value
 from recombine.tasks.addition import SETS, Addition
 from recombine.tasks.context import ContextDependence
@@ -76,19 +76,13 @@ def score(results: Results, name: str, task: ItemTask) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class DistancesPart(Part):
+class DistancesPart(ShowsImages):
     """Every distance and trained set of the paper."""
 
     name: ClassVar[str] = "images-distances"
     title: ClassVar[str] = "All tasks over the distance between images"
-    profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 3, "paper": 10}
     runs: ClassVar[Runs] = "by name"
-    smallest: ClassVar[tuple[str, ...]] = (
-        "trial.recipe.steps=2",
-        "trial.recipe.examples=128",
-        "trial.recipe.evaluation_examples=20",
-    )
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         names = tuple(TASKS) if scale == "paper" else ("extrapolation", "CD-3")
@@ -154,19 +148,13 @@ def shortcut_rises(results: Results, level: float) -> Verdict:
 
 
 @dataclass(frozen=True)
-class ArchitecturesPart(Part):
+class ArchitecturesPart(ShowsImages):
     """A residual network and a vision transformer."""
 
     name: ClassVar[str] = "architectures"
     title: ClassVar[str] = "Residual network and vision transformer"
-    profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 2, "paper": 10}
     runs: ClassVar[Runs] = "by name"
-    smallest: ClassVar[tuple[str, ...]] = (
-        "trial.recipe.steps=2",
-        "trial.recipe.examples=128",
-        "trial.recipe.evaluation_examples=20",
-    )
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         names = (

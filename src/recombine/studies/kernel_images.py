@@ -75,17 +75,23 @@ def cell(task: ItemTask, *, scale: str, shift: int) -> Assigned:
 
 
 @dataclass(frozen=True)
-class ImagePart(Part):
-    """What the three parts have in common."""
+class ShowsImages(Part):
+    """What every part has that shows items as images."""
 
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
-    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
-    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = (
         "trial.recipe.steps=2",
         "trial.recipe.examples=128",
         "trial.recipe.evaluation_examples=20",
     )
+
+
+@dataclass(frozen=True)
+class ImagePart(ShowsImages):
+    """What the three parts of the study have in common."""
+
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 4, "paper": 3}
+    runs: ClassVar[Runs] = "with its study"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]]
     """Name, task, and whether the images are far apart, the most telling first."""
 
