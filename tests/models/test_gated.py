@@ -71,3 +71,17 @@ def test_what_cannot_work_is_refused() -> None:
         Gated(widths=(0,))
     with pytest.raises(BadValue, match="scale"):
         Gated(scale=0.0)
+
+
+@pytest.mark.parametrize(
+    "model", [*Gated.variants(), Gated(widths=(4, 3), planes=2), Gated(widths=(4, 3), gates="relu")]
+)
+def test_gradients_by_hand_are_those_of_autograd(model: Gated) -> None:
+    nets = stack(model)
+    x = torch.cat([inputs(), torch.ones(1, 9, 1)], dim=-1).double().expand(3, -1, -1)
+    on = [nets._contexts(x, i) for i in range(nets._gated)]
+    found = nets.gradients(x, on, torch.sin)
+    outputs = nets(inputs())[:, :, 0, 0]
+    total = (torch.sin(outputs.detach()) * outputs).sum()
+    for ours, theirs in zip(found, torch.autograd.grad(total, [*nets.layers]), strict=True):
+        torch.testing.assert_close(ours, theirs)

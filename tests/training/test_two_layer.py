@@ -28,7 +28,7 @@ def run(net: TwoLayer, tasks: list[Blocks], course: Course) -> TwoLayer:
 def test_blocks_come_in_turn() -> None:
     blocks = Blocks.of(X, Y, batch=4)
     assert [x.shape[1] for x in blocks.inputs] == [4, 4, 2]
-    assert torch.equal(blocks.at(4)[1], Y[:, 4:8])
+    assert torch.equal(blocks.only(1).pairs()[1][1], Y[1, 4:8])
 
 
 def test_two_updates_are_those_of_autograd() -> None:

@@ -15,7 +15,7 @@ No layer has a bias, so the network is homogeneous in its weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -177,6 +177,36 @@ class StackedGated(Stack):
         if hidden:
             z = torch.bmm(z, self.layers[-1].transpose(1, 2))
         return tap("output", z.unsqueeze(-1))
+
+    def gradients(
+        self,
+        x: Float[Tensor, "seed batch dim"],
+        on: Sequence[Float[Tensor, "seed batch _ _"]],
+        pull: Callable[[Float[Tensor, "seed batch"]], Float[Tensor, "seed batch"]],
+    ) -> list[Tensor]:
+        """The gradient of Σ_i g_i f(x_i) in every weight, with g = pull(f), for one output.
+
+        By hand, as layers are linear where gates stand still: in nets as small as these, autograd's
+        book-keeping costs four times the arithmetic.
+        """
+        weights = [weight.detach() for weight in self.layers]
+        readout = weights.pop()[:, 0] if self.blueprint.widths else None
+        z, given, gates = x, [], []
+        for i, weight in enumerate(weights):
+            every = torch.bmm(z, weight.flatten(1, 2).mT).reshape(*z.shape[:2], *weight.shape[1:3])
+            gates.append((every > 0).to(every.dtype) if self.blueprint.gates == "relu" else on[i])
+            given.append(z)
+            z = (every * gates[-1]).sum(-1)
+        if readout is None:
+            by_z, found = pull(z[..., 0]).unsqueeze(-1), []
+        else:
+            g = pull(torch.bmm(z, readout.unsqueeze(-1))[..., 0]).unsqueeze(-1)
+            by_z, found = g * readout.unsqueeze(1), [(g * z).sum(1, keepdim=True)]
+        for i in reversed(range(len(weights))):
+            by_every = (by_z.unsqueeze(-1) * gates[i]).flatten(2)
+            found.insert(0, torch.bmm(by_every.mT, given[i]).reshape(weights[i].shape))
+            by_z = torch.bmm(by_every, weights[i].flatten(1, 2)) if i else by_z
+        return found
 
     def _contexts(
         self, x: Float[Tensor, "seed batch dim"], layer: int

@@ -25,7 +25,7 @@ from recombine.theory.homogeneous import stationarity
 from recombine.theory.max_margin import FINE, REASONS
 from recombine.training.normalised import Descent, Normalised, Points
 
-LANES = 20
+LANES = 40
 """Seeds a job of the small networks."""
 
 

@@ -12,7 +12,7 @@ from recombine.stats import Verdict
 from recombine.studies.figure import Figure
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of, log_ratio, losses
-from recombine.studies.reuse_sparse import DescentReuse, ExactReuse
+from recombine.studies.reuse_sparse import SIZES, DescentReuse, ExactReuse
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
 
@@ -42,7 +42,11 @@ class DiagonalPart(Part):
             for a in (10, 20, 30):
                 exact[f"{a}-shared"] = ExactReuse(main_active=a, overlap=a)
                 exact[f"{a}-new"] = ExactReuse(main_active=a, overlap=0)
-        exact = {name: replace(cell, rescalings=RESCALINGS) for name, cell in exact.items()}
+        sizes = SIZES if scale == "paper" else SIZES[: MORE + 1]
+        exact = {
+            name: replace(cell, rescalings=RESCALINGS, samples=sizes)
+            for name, cell in exact.items()
+        }
         needs = {name: Need(cell, range(seeds)) for name, cell in exact.items()}
         for name, cell in self._descents(scale).items():
             # two features of eight, six examples: seeds differ by powers of ten
@@ -59,7 +63,7 @@ class DiagonalPart(Part):
             whole, few = (
                 DescentReuse(
                     dimension=100, active=8, main_active=8, overlap=8, aux_samples=128,
-                    samples=(3, 6, 12, 24, 48, 96), rescalings=(1.0, 0.1), steps=10_000,
+                    samples=(3, 6, 12, 24, 48), rescalings=(1.0, 0.1), steps=10_000,
                 ),
                 2,
             )  # fmt: skip

@@ -72,7 +72,7 @@ class ReluPart(TeachersPart):
     title: ClassVar[str] = "ReLU teachers and students"
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        same = ReluReuse()
+        same = ReluReuse(samples=(32, 64, 256))
         if scale == "paper":
             same = ReluReuse(
                 hidden=1000,

@@ -47,6 +47,12 @@ class Points:
         """q = y f(x)."""
         return self.y * stack.respond(self.x, self.on)[:, :, 0, 0]
 
+    def gradients(
+        self, stack: StackedGated, slopes: Callable[[Tensor], Float[Tensor, "seed n"]]
+    ) -> list[Tensor]:
+        """The gradient of Σ_i s_i q_i in every weight, where s = slopes(q) is held still."""
+        return stack.gradients(self.x, self.on, lambda f: self.y * slopes(self.y * f))
+
     def batch(self, rows: Sequence[np.ndarray]) -> Points:
         """The points of these rows, lane by lane."""
         pick = torch.from_numpy(np.stack(rows))
@@ -81,8 +87,7 @@ class Descent(Spec):
 
         def move(step: int) -> None:
             shown = points if self.batch is None else points.batch(self._rows(step, points, seeds))
-            losses = logistic(shown.margins(stack))
-            gradients = torch.autograd.grad(losses.sum(), list(stack.parameters()))
+            gradients = shown.gradients(stack, logistic_slopes)
             factor = 1.0 if 2 * step < self.steps else 0.25
             self.optimizer.update(values, gradients, slots, step=step, factor=factor)
 
@@ -136,10 +141,7 @@ class Normalised(Spec):
         power = stack.blueprint.degree - 1
 
         def move(step: int) -> None:
-            margins = points.margins(stack)
-            weights = torch.softmax(-margins.detach(), dim=1)
-            total = (weights * margins).sum(1).sum()
-            gradients = torch.autograd.grad(total, list(stack.parameters()))
+            gradients = points.gradients(stack, lambda margins: torch.softmax(-margins, dim=1))
             squares = [value.flatten(1).square().sum(1) for value in values]
             length = functools.reduce(torch.add, squares)
             size = self.rate / torch.clamp(length**power, min=1.0)
@@ -150,14 +152,14 @@ class Normalised(Spec):
         return follow(stack, move, self.steps, due, measure, context, slots={})
 
 
-def logistic(margins: Float[Tensor, "seed n"]) -> Float[Tensor, " seed"]:
-    """Mean of log(1 + exp(−q)), lane by lane.
+def logistic_slopes(margins: Float[Tensor, "seed n"]) -> Float[Tensor, "seed n"]:
+    """The derivative of the mean of log(1 + exp(−q)) in each margin, −σ(−q) / n.
 
-    As a softmax over the pair (q, 0): `softplus` works through all lanes at once and rounds the
+    By a softmax over the pair (q, 0): `sigmoid` works through all lanes at once and rounds the
     last few numbers of the stack differently: a lane's bits would depend on its neighbours.
     """
     pairs = torch.stack([margins, torch.zeros_like(margins)], dim=-1)
-    return -torch.log_softmax(pairs, dim=-1)[..., 0].mean(1)
+    return torch.softmax(pairs, dim=-1)[..., 1] / -max(margins.shape[1], 1)
 
 
 Measure = Callable[[], Mapping[str, np.ndarray]]

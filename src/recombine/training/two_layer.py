@@ -73,10 +73,9 @@ class Blocks:
         at = slice(seed, seed + 1)
         return Blocks(tuple(x[at] for x in self.inputs), tuple(y[at] for y in self.targets))
 
-    def at(self, step: int) -> tuple[Tensor, Tensor]:
-        """The block whose turn it is."""
-        turn = step % len(self.inputs)
-        return self.inputs[turn], self.targets[turn]
+    def pairs(self) -> list[tuple[Tensor, Tensor]]:
+        """The blocks of the first seed, in turn."""
+        return [(x[0], y[0]) for x, y in zip(self.inputs, self.targets, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def _train(
 ) -> None:
     """Train one seed from update `at` on; it begins again with a tenth of the rate if it must."""
     most = DIVERGED * float(_loss(start, tasks)) + 1e-6
-    probe = _Probe(net, tasks) if course.readout_only else None
+    weights = _Probe(net, tasks) if course.readout_only else _Whole(net, tasks)
     while True:
         loss = float(_loss(net, tasks))
         if not loss <= most:
@@ -132,10 +131,7 @@ def _train(
         if at >= course.steps or loss < course.tolerance:
             return
         for step in range(at, min(at + LOOK_EVERY, course.steps)):
-            if probe is None:
-                _update(net, tasks, step, float(rate))
-            else:
-                probe.update(step, float(rate))
+            weights.update(step, float(rate))
         at = min(at + LOOK_EVERY, course.steps)
         clock.tick(seed * course.steps + at)
 
@@ -157,19 +153,27 @@ def _loss(net: TwoLayer, tasks: Sequence[Blocks]) -> Float[Tensor, " seed"]:
     return total
 
 
-def _update(net: TwoLayer, tasks: Sequence[Blocks], step: int, rate: float) -> None:
-    """One update of one seed."""
-    w, by_first, by_readout = net.first[0], torch.zeros_like(net.first[0]), []
-    for readout, task in zip(net.readouts, tasks, strict=True):
-        (x,), (y,) = task.at(step)
-        hidden = torch.mm(x, w).relu_()
-        residual = (torch.mv(hidden, readout[0]) - y).mul_(rate / max(len(y), 1))
-        g = torch.mm(x.T * residual, hidden.sign_())
-        by_first.addcmul_(g, readout[0])
-        by_readout.append((w * g).sum(0))
-    for readout, move in zip(net.readouts, by_readout, strict=True):
-        readout[0].sub_(move)
-    w.sub_(by_first)
+class _Whole:
+    """Updates of all weights of one seed."""
+
+    def __init__(self, net: TwoLayer, tasks: Sequence[Blocks]) -> None:
+        self._first = net.first[0]
+        self._readouts = [readout[0] for readout in net.readouts]
+        self._tasks = [task.pairs() for task in tasks]
+
+    def update(self, step: int, rate: float) -> None:
+        first, moves = self._first, []
+        for readout, blocks in zip(self._readouts, self._tasks, strict=True):
+            x, y = blocks[step % len(blocks)]
+            hidden, scale = torch.mm(x, first).relu_(), rate / max(len(y), 1)
+            residual = torch.addmv(y, hidden, readout, beta=-scale, alpha=scale)
+            moves.append(torch.mm(x.T * residual, hidden.sign_()))
+        # What the readouts move by is taken from the layer as it was, and the other way round.
+        by_readout = [(first * g).sum(0) for g in moves]
+        for readout, g in zip(self._readouts, moves, strict=True):
+            first.addcmul_(g, readout, value=-1.0)
+        for readout, move in zip(self._readouts, by_readout, strict=True):
+            readout.sub_(move)
 
 
 class _Probe:
@@ -178,15 +182,15 @@ class _Probe:
     def __init__(self, net: TwoLayer, tasks: Sequence[Blocks]) -> None:
         self._readouts = [readout[0] for readout in net.readouts]
         self._tasks = [
-            [(torch.mm(x[0], net.first[0]).relu_(), y[0]) for x, y in pairs]
-            for pairs in (zip(t.inputs, t.targets, strict=True) for t in tasks)
+            [(torch.mm(x, net.first[0]).relu_(), y) for x, y in task.pairs()] for task in tasks
         ]
 
     def update(self, step: int, rate: float) -> None:
         for readout, task in zip(self._readouts, self._tasks, strict=True):
             hidden, y = task[step % len(task)]
-            residual = (torch.mv(hidden, readout) - y).mul_(rate / max(len(y), 1))
-            readout.sub_(torch.mv(hidden.T, residual))
+            scale = rate / max(len(y), 1)
+            residual = torch.addmv(y, hidden, readout, beta=-scale, alpha=scale)
+            readout.addmv_(hidden.T, residual, alpha=-1.0)
 
 
 class _Clock:
