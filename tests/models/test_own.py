@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from recombine.errors import BadValue, UsageError
-from recombine.models.own import Kind, Own, form_of, given, known, load, own
+from recombine.models.own import Factory, Kind, Own, form_of, given, known, load, own
 from recombine.models.own_stacks import OwnClasses, OwnNextToken, OwnSequence
+from recombine.models.stack import read_sites
 
 SHAPE, OUTPUTS, CLASSES = (4, 3), 3, 5
 
@@ -72,6 +73,47 @@ def sources() -> Tensor:
     rows = torch.eye(3)[torch.randint(3, (1, 6, 4), generator=torch.manual_seed(0))]
     rows[:, 0, 2:] = 0.0
     return rows
+
+
+class Reader(nn.Module):
+    """Reads rows with a GRU, which vmap cannot, and answers from its last state."""
+
+    def __init__(self, inputs: int, scores: int) -> None:
+        super().__init__()
+        self.rnn, self.readout = nn.GRU(inputs, 7, batch_first=True), nn.Linear(7, scores)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.readout(self.rnn(x)[0][:, -1])
+        return scores
+
+
+def reader(input_shape: tuple[int, ...], outputs: int, classes: int) -> nn.Module:
+    return Reader(input_shape[1], outputs * classes)
+
+
+@pytest.mark.parametrize(("factory", "looped"), [(dense, False), (reader, True)])
+def test_what_the_last_linear_reads_is_a_site(factory: Factory, looped: bool) -> None:
+    stack = stack_of(factory, "classes")
+    assert isinstance(stack, OwnClasses) and stack.looped is looped
+    assert stack.sites == ("hidden", "output")
+    x = torch.randn(1, 6, *SHAPE, generator=torch.manual_seed(0))
+    seen = read_sites(stack, x, stack.sites)
+    assert seen["hidden"].shape == (2, 6, 7)
+    held = stack.inner.by_name()
+    weight, bias = (next(held[n] for n in reversed(held) if w in n) for w in ("weight", "bias"))
+    scores = torch.einsum("sbh,soh->sbo", seen["hidden"], weight) + bias.unsqueeze(1)
+    torch.testing.assert_close(scores.reshape(2, 6, OUTPUTS, CLASSES), seen["output"])
+
+    def silent(site: str, value: Tensor) -> Tensor:
+        return torch.zeros_like(value) if site == "hidden" else value
+
+    alone = bias.unsqueeze(1).expand(2, 6, -1).reshape(2, 6, OUTPUTS, CLASSES)
+    torch.testing.assert_close(stack(x, silent), alone)
+    torch.testing.assert_close(stack(x), seen["output"])
+
+
+def test_a_single_layer_hides_nothing() -> None:
+    assert Own.variants()[0].stack((0,), SHAPE, OUTPUTS, CLASSES).sites == ("output",)
 
 
 def test_a_dense_module_is_stacked() -> None:

@@ -51,23 +51,69 @@ class Modules(nn.Module):
 
     def forward(self, *inputs: Tensor) -> Tensor:
         """The module's answer [seed, …] to inputs [seed or 1, …]."""
+        (answer,) = self._each(lambda mine, *given: (self._one(mine, *given),), *inputs)
+        return answer
+
+    def watched(
+        self, part: str, *inputs: Tensor, put: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The answer, and what `part` of the module was given; or is given instead, with `put`."""
+
+        def one(mine: dict[str, Tensor], *given: Tensor) -> tuple[Tensor, ...]:
+            seen: list[Tensor] = []
+
+            def look(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+                seen.append(args[0] if put is None else given[-1])
+                return (seen[0], *args[1:])
+
+            hook = self._template[0].get_submodule(part).register_forward_pre_hook(look)
+            try:
+                return self._one(mine, *given[: len(inputs)]), seen[0]
+            finally:
+                hook.remove()
+
+        answer, value = self._each(one, *inputs, *(() if put is None else (put,)))
+        return answer, value
+
+    def read_out(self, *inputs: Tensor) -> str | None:
+        """The name of the nn.Linear that makes the answer of what the network has made of inputs.
+
+        The last part with weights to be called, if it is called once and is not the first.
+        """
+        called: list[str] = []
+        hooks = [
+            part.register_forward_pre_hook(lambda _m, _args, name=name: called.append(name))
+            for name, part in self._template[0].named_modules()
+            if name and next(part.parameters(recurse=False), None) is not None
+        ]
+        try:
+            self._one(self._mine(0), *(x[0] for x in inputs))
+        finally:
+            for hook in hooks:
+                hook.remove()
+        if len(called) < 2 or called.count(called[-1]) > 1:
+            return None
+        last = self._template[0].get_submodule(called[-1])
+        return called[-1] if isinstance(last, nn.Linear) else None
+
+    def _each(
+        self, one: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
+    ) -> tuple[Tensor, ...]:
+        """What a function gives of every seed's parameters and inputs, the seed first."""
         everywhere = [x.expand(self.lanes, *x.shape[1:]) for x in inputs]
         fast = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)  # it warns, and it rounds differently
         try:
-            return self._answer(everywhere)
+            if not self.looped:
+                together: tuple[Tensor, ...] = vmap(one)(self.by_name(), *everywhere)
+                return together
+            lanes = [one(self._mine(k), *(x[k] for x in everywhere)) for k in range(self.lanes)]
+            return tuple(torch.stack(values) for values in zip(*lanes, strict=True))
         finally:
             torch.backends.mha.set_fastpath_enabled(fast)
 
-    def _answer(self, everywhere: Sequence[Tensor]) -> Tensor:
-        if not self.looped:
-            together: Tensor = vmap(self._one)(self.by_name(), *everywhere)
-            return together
-        lanes = []
-        for lane in range(self.lanes):
-            mine = {name: value[lane] for name, value in self.by_name().items()}
-            lanes.append(self._one(mine, *(x[lane] for x in everywhere)))
-        return torch.stack(lanes)
+    def _mine(self, lane: int) -> dict[str, Tensor]:
+        return {name: value[lane] for name, value in self.by_name().items()}
 
     def settle(self, *inputs: Tensor) -> Tensor:
         """Try the inputs under vmap, and loop from now on if that cannot be; the answer to them."""

@@ -63,7 +63,7 @@ def tried(inner: Modules, name: str, wanted: tuple[int, ...], said: str, *inputs
 
 
 class OwnClasses(Stack):
-    """Inputs to classes; its only site is its output."""
+    """Inputs to classes; its sites are `output`, and `hidden`: what its last nn.Linear reads."""
 
     def __init__(
         self, inner: Modules, input_shape: tuple[int, ...], outputs: int, classes: int, name: str
@@ -81,6 +81,7 @@ class OwnClasses(Stack):
             shape = inner_shape
         flat = shape in ((TRIED, outputs * classes), (TRIED, classes) if outputs == 1 else ())
         tried(inner, name, shape if flat else inner_shape, said, x)
+        self._read_out = inner.read_out(x)
 
     @property
     def lanes(self) -> int:
@@ -93,12 +94,18 @@ class OwnClasses(Stack):
 
     @property
     def sites(self) -> tuple[str, ...]:
-        return ("output",)
+        return ("output",) if self._read_out is None else ("hidden", "output")
 
     def forward(
         self, inputs: Shaped[Tensor, "seeds_or_1 batch *shape"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output class"]:
-        raw = self.inner(inputs)
+        if self._read_out is None or tap is untouched:
+            raw = self.inner(inputs)
+        else:
+            raw, hidden = self.inner.watched(self._read_out, inputs)
+            instead = tap("hidden", hidden)
+            if instead is not hidden:
+                raw, _ = self.inner.watched(self._read_out, inputs, put=instead)
         return tap("output", raw.reshape(*raw.shape[:2], self._outputs, self._classes))
 
 
