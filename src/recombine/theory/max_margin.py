@@ -125,7 +125,9 @@ class GatedGroups(Groups):
 
     def gram(self, weights: Float[np.ndarray, " group"]) -> Float[np.ndarray, "n n"]:
         half = self._flat * np.repeat(np.sqrt(weights), self._on.shape[2])
-        return np.asarray(self._kernel * (half @ half.T))
+        agreeing = half @ half.T
+        agreeing *= self._kernel
+        return np.asarray(agreeing)
 
 
 def solve(groups: Groups, n: int) -> Path:
@@ -165,7 +167,10 @@ def _centre(
             return NOT_SEPARABLE if multipliers.sum() > 1e-2 * most else STOPPED
         gradient = t + 1 / multipliers - products @ (2 / slack)
         curved = products * (2 / slack)
-        hessian = groups.gram(2 / slack) + curved @ curved.T + np.diag(multipliers**-2.0)
+        # In place: with thousands of points, passes over the matrix cost more than its factors.
+        hessian = groups.gram(2 / slack)
+        hessian += curved @ curved.T
+        hessian.flat[:: len(hessian) + 1] += multipliers**-2.0
         step = _newton(hessian, gradient)
         decrement = float(gradient @ step)
         if decrement < close:
@@ -180,12 +185,19 @@ def _centre(
 
 
 def _newton(hessian: Float[np.ndarray, "n n"], gradient: Vector) -> Vector:
-    """The Newton step, with as small a ridge as rounding asks for; any ridge leads uphill."""
+    """The Newton step, with as small a ridge as rounding asks for; any ridge leads uphill.
+
+    The matrix is not left as it was.
+    """
     scale = 1 / np.sqrt(np.diag(hessian))
-    scaled = hessian * np.outer(scale, scale)
+    scaled = hessian
+    scaled *= scale
+    scaled *= scale[:, None]
+    diagonal = scaled.flat[:: len(scale) + 1]
     for ridge in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
+        scaled.flat[:: len(scale) + 1] = diagonal + ridge
         try:
-            factor = linalg.cho_factor(scaled + ridge * np.eye(len(scale)), check_finite=False)
+            factor = linalg.cho_factor(scaled.T, check_finite=False)
         except linalg.LinAlgError:
             continue
         return np.asarray(scale * linalg.cho_solve(factor, scale * gradient, check_finite=False))
