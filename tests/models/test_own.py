@@ -112,6 +112,38 @@ def test_what_the_last_linear_reads_is_a_site(factory: Factory, looped: bool) ->
     torch.testing.assert_close(stack(x), seen["output"])
 
 
+class Named(Dense):
+    """Calls its layers by name, which a site cannot follow."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, _, last = self.layers
+        scores: Tensor = last(input=first(x.flatten(1)).relu())
+        return scores
+
+
+class RowByRow(Dense):
+    """Its last layer does not have a row an example."""
+
+    def __init__(self, inputs: int, scores: int) -> None:
+        super().__init__(inputs, scores)
+        self.last = nn.Linear(1, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.layers(x.flatten(1))
+        return self.last(scores.reshape(-1, 1)).reshape(scores.shape)
+
+
+@pytest.mark.parametrize("kind", [Named, RowByRow])
+def test_a_layer_that_cannot_be_followed_is_no_site(kind: type[Dense]) -> None:
+    def factory(input_shape: tuple[int, ...], outputs: int, classes: int) -> nn.Module:
+        return kind(input_shape[0] * input_shape[1], outputs * classes)
+
+    stack = given(factory, form="classes").stack((0, 1), SHAPE, OUTPUTS, CLASSES)
+    assert stack.sites == ("output",)
+    x = torch.randn(1, 6, *SHAPE, generator=torch.manual_seed(0))
+    torch.testing.assert_close(stack(x, lambda _, value: value * 1.0), stack(x))
+
+
 def test_a_single_layer_hides_nothing() -> None:
     assert Own.variants()[0].stack((0,), SHAPE, OUTPUTS, CLASSES).sites == ("output",)
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from recombine.cell import Arrays, Context
-from recombine.errors import BadValue, Interrupted
+from recombine.errors import Interrupted
 from recombine.models.seq2seq import Seq2Seq
 from recombine.tasks.lookup import LookupTables
 from recombine.training import Adam, Guidance, Keep, Recipe, Trial
@@ -136,8 +136,3 @@ def test_the_best_weights_are_those_of_the_first_best_evaluation() -> None:
         for name, values in there.items():
             if ":" not in name:
                 assert np.array_equal(outcome.weights[f"{label}:{name}"], values), name
-
-
-def test_a_fused_optimizer_wants_looped_lanes() -> None:
-    with pytest.raises(BadValue, match="looped with a fused optimizer"):
-        Recipe(optimizer=Adam(fused=True))

@@ -39,6 +39,25 @@ def test_thirty_updates_equal_torch(ours: Optimizer, theirs) -> None:  # type: i
         torch.testing.assert_close(a, b.detach())
 
 
+@pytest.mark.parametrize("shape", [(4, 8), (48,), (11,), (3, 5)])
+def test_a_fused_update_of_a_stack_has_the_bits_of_each_lane_alone(shape: tuple[int, ...]) -> None:
+    generator = torch.Generator().manual_seed(1)
+    start = torch.randn(5, *shape, generator=generator)
+    gradients = [torch.randn(start.shape, generator=generator) for _ in range(20)]
+
+    def moved(rule: Adam, lanes: slice) -> torch.Tensor:
+        values = [start[lanes].clone()]
+        slots = rule.slots(values)
+        for step, gradient in enumerate(gradients):
+            rule.update(values, [gradient[lanes].clone()], slots, step=step, factor=1.0)
+        return values[0]
+
+    together = moved(Adam(0.01, fused=True), slice(None))
+    for lane in range(5):
+        assert torch.equal(together[lane], moved(Adam(0.01, fused=True), slice(lane, lane + 1))[0])
+    torch.testing.assert_close(together, moved(Adam(0.01), slice(None)))
+
+
 @pytest.mark.parametrize(
     "build",
     [

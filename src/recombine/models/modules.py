@@ -78,11 +78,22 @@ class Modules(nn.Module):
     def read_out(self, *inputs: Tensor) -> str | None:
         """The name of the nn.Linear that makes the answer of what the network has made of inputs.
 
-        The last part with weights to be called, if it is called once and is not the first.
+        The last part with weights to be called, if it is called once, is not the first, and is
+        given a row an example.
         """
         called: list[str] = []
+        rows: list[int | None] = []
+
+        def note(name: str) -> Callable[[nn.Module, tuple[object, ...]], None]:
+            def look(_: nn.Module, args: tuple[object, ...]) -> None:
+                called.append(name)
+                first = args[0] if args else None  # none: given by name
+                rows.append(len(first) if isinstance(first, Tensor) and first.ndim else None)
+
+            return look
+
         hooks = [
-            part.register_forward_pre_hook(lambda _m, _args, name=name: called.append(name))
+            part.register_forward_pre_hook(note(name))
             for name, part in self._template[0].named_modules()
             if name and next(part.parameters(recurse=False), None) is not None
         ]
@@ -91,14 +102,12 @@ class Modules(nn.Module):
         finally:
             for hook in hooks:
                 hook.remove()
-        if len(called) < 2 or called.count(called[-1]) > 1:
+        if len(called) < 2 or called.count(called[-1]) > 1 or rows[-1] != inputs[0].shape[1]:
             return None
         last = self._template[0].get_submodule(called[-1])
         return called[-1] if isinstance(last, nn.Linear) else None
 
-    def _each(
-        self, one: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
-    ) -> tuple[Tensor, ...]:
+    def _each(self, one: Callable[..., tuple[Tensor, ...]], *inputs: Tensor) -> tuple[Tensor, ...]:
         """What a function gives of every seed's parameters and inputs, the seed first."""
         everywhere = [x.expand(self.lanes, *x.shape[1:]) for x in inputs]
         fast = torch.backends.mha.get_fastpath_enabled()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TRIED = 2
 """Examples that a module is tried on."""
+ROWS = 7
+"""Examples by whose number a layer that has a row an example is known."""
 
 
 def make(
@@ -81,7 +83,7 @@ class OwnClasses(Stack):
             shape = inner_shape
         flat = shape in ((TRIED, outputs * classes), (TRIED, classes) if outputs == 1 else ())
         tried(inner, name, shape if flat else inner_shape, said, x)
-        self._read_out = inner.read_out(x)
+        self._read_out = inner.read_out(x.new_zeros(1, ROWS, *input_shape))
 
     @property
     def lanes(self) -> int:

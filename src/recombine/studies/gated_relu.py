@@ -22,7 +22,7 @@ from recombine.studies.gated_digits import BATCH, EPOCHS_AT
 from recombine.studies.gated_reading import interval, missing, pooled
 from recombine.studies.gated_relu_cell import GatedReLU
 from recombine.studies.results import Results
-from recombine.studies.study import Judge, Need, Part, Runs
+from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
 from recombine.training.normalised import Descent
 from recombine.training.optimizers import SGD
@@ -64,7 +64,6 @@ class ReLUPart(Part):
     title: ClassVar[str] = "ReLU networks and frozen gates"
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 8, "paper": 5}
-    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("training.steps=20", "n=40")
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:

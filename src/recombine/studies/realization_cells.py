@@ -68,7 +68,7 @@ def recipe(scale: str, arm: Arm, *, batch: int = 1) -> Recipe:
         batch=batch,
         sampling="each-once",
         loss="sequence-cross-entropy",
-        optimizer=Adam(3e-3) if quick else Adam(1e-3, fused=True),
+        optimizer=Adam(3e-3 if quick else 1e-3, fused=True),
         clip=5.0,
         guidance=Guidance() if arm == "guided" else None,
         evaluate_at=tuple(range(0, EPOCHS[scale] * epoch + 1, epoch)),

@@ -63,7 +63,7 @@ class DiagonalPart(Part):
             whole, few = (
                 DescentReuse(
                     dimension=100, active=8, main_active=8, overlap=8, aux_samples=128,
-                    samples=(3, 6, 12, 24, 48), rescalings=(1.0, 0.1), steps=10_000,
+                    samples=(3, 6, 12, 24, 48), rescalings=(1.0, 0.1), steps=6_000,
                 ),
                 2,
             )  # fmt: skip

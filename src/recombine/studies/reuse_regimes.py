@@ -23,7 +23,7 @@ from recombine.studies.reuse_judging import (
 )
 from recombine.studies.reuse_relu import LITTLE, UPDATES, TeachersPart
 from recombine.studies.reuse_teachers import ReluReuse
-from recombine.studies.study import Judge, Need
+from recombine.studies.study import Judge, Need, Runs
 from recombine.studies.table import Table, Value
 
 FACTORS = (1.0, 0.01, 0.1, 10.0, 100.0)
@@ -54,6 +54,7 @@ class RegimesPart(TeachersPart):
 
     name: ClassVar[str] = "regimes"
     title: ClassVar[str] = "ReLU nets: partly shared, rescaled, weaker"
+    runs: ClassVar[Runs] = "with its study"
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         base = ReluReuse()

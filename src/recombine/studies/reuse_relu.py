@@ -22,7 +22,7 @@ from recombine.studies.reuse_judging import (
     losses,
 )
 from recombine.studies.reuse_teachers import ReluReuse
-from recombine.studies.study import Judge, Need, Part, Runs
+from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
 
 LITTLE = 0.3
@@ -60,7 +60,6 @@ class TeachersPart(Part):
 
     profiles: ClassVar[tuple[str, ...]] = ("as-run",)
     seeds: ClassVar[Mapping[str, int]] = {"quick": 6, "paper": 6}
-    runs: ClassVar[Runs] = "with its study"
     smallest: ClassVar[tuple[str, ...]] = ("hidden=10", "steps=50", "pretrain_steps=50")
 
 

@@ -50,7 +50,7 @@ class Lanes:
         self._names = [name for name, _ in named]
         self._parameters = [parameter for _, parameter in named]
         fused = isinstance(recipe.optimizer, Adam) and recipe.optimizer.fused
-        self._flat = Flat(self._parameters) if fused else None
+        self._flat = Flat(self._parameters) if fused and recipe.lanes == "looped" else None
         self._values = [parameter.detach() for parameter in self._parameters]
         if self._flat is not None:
             self._values = [self._flat.values]
@@ -221,4 +221,6 @@ def clip(gradients: Sequence[Tensor], largest: float) -> tuple[Tensor, ...]:
     # across lanes, and how it is rounded then depends on how many there are.
     squares = functools.reduce(torch.add, [g.flatten(1).square().sum(1) for g in gradients])
     scale = (largest / squares.sqrt()).clamp(max=1.0)
+    if bool((scale == 1.0).all()):
+        return tuple(gradients)
     return tuple(g * along(scale, g) for g in gradients)

@@ -21,6 +21,10 @@ from recombine.spec import Spec, later
 
 Slots = dict[str, list[Tensor]]
 """What an optimizer remembers: for each slot a tensor a parameter."""
+Held = tuple[Tensor, Tensor, Tensor, Tensor]
+"""A parameter, its gradient, and what Adam remembers of it."""
+LINE = 16
+"""Numbers in the widest vector of a processor."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,8 @@ class Adam(Optimizer):
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
     fused: bool = later(False)
-    """PyTorch's kernel that reads and writes every number once, on all parameters as one vector;
-    for looped lanes. It rounds differently from the plain update."""
+    """PyTorch's kernel that reads and writes every number once; for looped lanes on all parameters
+    as one vector. It rounds differently from the plain update."""
 
     def validate(self) -> None:
         _check_rate(self.rate, "training/adam.rate")
@@ -116,20 +120,30 @@ class Adam(Optimizer):
         step: int,
         factor: float,
     ) -> None:
+        every = list(zip(parameters, gradients, slots["mean"], slots["square"], strict=True))
+        # The kernel rounds the last numbers of a tensor by themselves: a lane whose numbers do not
+        # end with a line would feel its neighbours.
+        whole = [held for held in every if self.fused and held[0][0].numel() % LINE == 0]
+        rest = [held for held in every if not self.fused or held[0][0].numel() % LINE]
+        if whole:
+            self._fused(whole, step, factor)
+        self._plain(rest, step, factor)
+
+    def _fused(self, held: Sequence[Held], step: int, factor: float) -> None:
+        parameters, gradients, means, squares = (list(each) for each in zip(*held, strict=True))
+        torch._fused_adam_(
+            parameters, gradients, means, squares, [],
+            [torch.tensor(float(step + 1))] * len(parameters),
+            lr=self.rate * factor, beta1=self.betas[0], beta2=self.betas[1], weight_decay=0.0,
+            eps=self.epsilon, amsgrad=False, maximize=False,
+        )  # fmt: skip
+
+    def _plain(self, held: Sequence[Held], step: int, factor: float) -> None:
         beta1, beta2 = self.betas
-        if self.fused:
-            torch._fused_adam_(
-                list(parameters), list(gradients), slots["mean"], slots["square"], [],
-                [torch.tensor(float(step + 1))] * len(parameters),
-                lr=self.rate * factor, beta1=beta1, beta2=beta2, weight_decay=0.0,
-                eps=self.epsilon, amsgrad=False, maximize=False,
-            )  # fmt: skip
-            return
         # The slots start at zero; dividing by 1 − βᵗ takes that bias away.
         size = self.rate * factor / (1 - beta1 ** (step + 1))
         scale = 1 / math.sqrt(1 - beta2 ** (step + 1))
-        every = zip(parameters, gradients, slots["mean"], slots["square"], strict=True)
-        for parameter, gradient, mean, square in every:
+        for parameter, gradient, mean, square in held:
             mean.lerp_(gradient, 1 - beta1)
             square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             parameter.addcdiv_(mean, square.sqrt().mul_(scale).add_(self.epsilon), value=-size)

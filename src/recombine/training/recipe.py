@@ -78,8 +78,6 @@ class Recipe(Spec):
             )
         if self.clip is not None and self.clip <= 0:
             raise BadValue("training/recipe.clip", self.clip, "a positive number, or none")
-        if isinstance(self.optimizer, Adam) and self.optimizer.fused and self.lanes != "looped":
-            raise BadValue("training/recipe.lanes", self.lanes, "looped with a fused optimizer")
         if (self.sampling in ("fresh", "each-once")) != (self.examples is None):
             legal = "none with fresh samples and each-once, a number with any other sampling"
             raise BadValue("training/recipe.examples", self.examples, legal)
