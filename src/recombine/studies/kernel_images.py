@@ -222,7 +222,6 @@ class ImagesEquivalence(ImagePart):
 
     name: ClassVar[str] = "images-equivalence"
     title: ClassVar[str] = "Equivalence on images: beyond any kernel model"
-    runs: ClassVar[Runs] = "always"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("equivalence far", LINKED, True),
         ("equivalence near", LINKED, False),
