@@ -70,6 +70,13 @@ def test_the_stored_lstms_contradict_the_footnote() -> None:
     assert verdicts(Results("quick", "as-run", both))["C8"] == "inconclusive"
 
 
+def test_more_seeds_of_one_kind_do_not_keep_the_other_from_being_judged() -> None:
+    found = results(PUBLISHED["guided"], PUBLISHED["guided"])
+    few = Seeds({seed: found["lstm"].outcomes[seed] for seed in (0, 2, 3)})
+    verdict = judge(STUDY, VARIANTS, Results("paper", "as-run", {**found.cells, "lstm": few}))["C8"]
+    assert verdict.outcome == "reproduced" and verdict.n == 3
+
+
 def test_a_guided_network_like_the_baseline_contradicts_both_claims() -> None:
     found = verdicts(results(PUBLISHED["baseline"], PUBLISHED["baseline"]))
     assert (found["C1"], found["C2"]) == ("contradicted", "contradicted")

@@ -2,7 +2,8 @@
 
 Five networks of each kind (eight at quick scale) are trained on lookup tables, and tested on
 held-out inputs (HI), held-out compositions (HC), compositions with a held-out table (HT) and of
-held-out tables only (NC). Beyond the paper: three ways of choosing the epoch side by side, and longer chains.
+held-out tables only (NC). Beyond the paper: three ways of choosing the epoch side by side, and
+longer chains.
 """
 
 from __future__ import annotations

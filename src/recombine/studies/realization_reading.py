@@ -32,10 +32,8 @@ def both(results: Results, a: str, b: str, name: str) -> tuple[np.ndarray, np.nd
 
 def paired(a: Seeds, b: Seeds, name_a: str, name_b: str) -> tuple[np.ndarray, np.ndarray]:
     """A number of each of two cells, for the seeds that both have."""
-    shared = sorted(a.outcomes.keys() & b.outcomes.keys())
-    first = [a.outcomes[seed].scalars[name_a] for seed in shared]
-    second = [b.outcomes[seed].scalars[name_b] for seed in shared]
-    return np.array(first), np.array(second)
+    a, b = a.shared(b)
+    return a.scalar(name_a), b.scalar(name_b)
 
 
 def all_of(verdicts: Sequence[tuple[str, Verdict]]) -> Verdict:

@@ -10,8 +10,8 @@ from recombine import stats
 from recombine.stats import Verdict
 from recombine.studies import realization_accuracy_shown as shown
 from recombine.studies.figure import Figure
-from recombine.studies.realization_accuracy_shown import SETS, chosen
-from recombine.studies.realization_cells import PROFILES, training
+from recombine.studies.realization_accuracy_shown import SETS, at
+from recombine.studies.realization_cells import PROFILES, SELECTION, training
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table
@@ -55,12 +55,15 @@ class VariantsPart(Part):
 
 def lstm_is_similar(results: Results, level: float) -> Verdict:
     """C8: guided LSTMs are like guided GRUs on every set; judged by where they differ most."""
-    verdicts = []
+    verdicts, selection = [], SELECTION[results.profile]
+    # `accuracy` has more seeds of the same guided networks
+    lstm, gru = results["lstm"].shared(results["guided"])
     for name, split in SETS.items():
-        lstm, gru = chosen(results, "lstm", split), chosen(results, "guided", split)
-        gap = stats.paired(lstm, gru, level=level).difference
+        two = at(lstm, split, selection), at(gru, split, selection)
+        gap = stats.paired(*two, level=level).difference
         verdicts.append((name, stats.equal_within(gap, 0.0, SIMILAR)))
-    learned = {arm: float(chosen(results, arm, "train").mean()) for arm in ("guided", "lstm")}
+    both = {"guided": gru, "lstm": lstm}
+    learned = {arm: float(at(cell, "train", selection).mean()) for arm, cell in both.items()}
     furthest = max(verdicts, key=lambda item: abs(item[1].effect))[1]
     words = "; ".join(f"{name}: {verdict.reason.rstrip('.')}" for name, verdict in verdicts)
     outcomes = {verdict.outcome for _, verdict in verdicts}

@@ -34,6 +34,12 @@ class Seeds:
         """A measurement of every seed, in order of seed."""
         return np.stack([_pick(self.outcomes[s].arrays, name) for s in sorted(self.outcomes)])
 
+    def shared(self, other: Seeds) -> tuple[Seeds, Seeds]:
+        """Both cells with the seeds that both have, for pairs."""
+        both = self.outcomes.keys() & other.outcomes.keys()
+        mine, theirs = ({s: cell.outcomes[s] for s in sorted(both)} for cell in (self, other))
+        return Seeds(mine), Seeds(theirs)
+
     def steps(self, name: str) -> Int[np.ndarray, " step"]:
         """The steps at which a measurement was taken: the dimension after the seed."""
         first = self.outcomes[min(self.outcomes)]
