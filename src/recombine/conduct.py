@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +50,10 @@ class Request:
 
         A setting that no cell has is refused.
         """
+        return self._needs
+
+    @functools.cached_property
+    def _needs(self) -> Mapping[str, Need]:
         needs = dict(self.part.cells(scale=self.scale, profile=self.profile, seeds=self.seeds))
         for path, text in self.settings:
             altered, unknown = {}, None

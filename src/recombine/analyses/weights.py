@@ -13,12 +13,12 @@ A matrix joins senders (rows) to receivers (columns). Its numbers:
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import networkx as nx  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -28,6 +28,9 @@ from recombine.models.model import Model
 from recombine.models.stack import Stack
 from recombine.seeds import stream
 from recombine.tasks.task import Task
+
+if TYPE_CHECKING:
+    import networkx  # type: ignore[import-untyped, unused-ignore]
 
 TOP = 0.01
 """The strongest neurons, and the strongest edges, as a share of all."""
@@ -43,9 +46,9 @@ class Graph:
     recurrent: bool
     """Whether senders and receivers are the same neurons."""
 
-    def undirected(self) -> nx.Graph:
+    def undirected(self) -> networkx.Graph:
         """The edges with |weight|; in a matrix between two layers each side has its own nodes."""
-        graph = nx.Graph()
+        graph = _networkx().Graph()
         for i, j, w in zip(self.senders, self.receivers, self.weights, strict=True):
             a, b = int(i), int(j) if self.recurrent else -1 - int(j)
             # Two directions between the same neurons add up.
@@ -99,8 +102,8 @@ def modularity(graph: Graph) -> float:
     built = graph.undirected()
     if not built.number_of_edges():
         return float("nan")
-    found = nx.community.louvain_communities(built, weight="weight", seed=ANALYSIS_SEED)
-    return float(nx.community.modularity(built, found, weight="weight"))
+    found = _networkx().community.louvain_communities(built, weight="weight", seed=ANALYSIS_SEED)
+    return float(_networkx().community.modularity(built, found, weight="weight"))
 
 
 def layout(
@@ -113,7 +116,7 @@ def layout(
     """
     built = graph.undirected()
     number = {node: i for i, node in enumerate(built)}
-    places = nx.spring_layout(built, seed=ANALYSIS_SEED, weight="weight", iterations=60)
+    places = _networkx().spring_layout(built, seed=ANALYSIS_SEED, weight="weight", iterations=60)
     receivers = graph.receivers if graph.recurrent else -1 - graph.receivers
     ends = [(number[int(i)], number[int(j)]) for i, j in zip(graph.senders, receivers, strict=True)]
     found = np.array([places[node] for node in built], dtype=float).reshape(-1, 2)
@@ -193,3 +196,8 @@ def matrices(stack: Stack, pattern: str) -> dict[str, Float[np.ndarray, "lane se
     if not chosen:
         raise UnknownName("weight matrix", pattern, named)
     return chosen
+
+
+def _networkx() -> Any:
+    """Imported by those who draw graphs: it takes a sixth of a second."""
+    return importlib.import_module("networkx")
