@@ -79,11 +79,12 @@ class ReluPart(TeachersPart):
                 pretrain_steps=UPDATES,
                 steps=UPDATES,
             )
+        beside = same if scale == "paper" else replace(same, samples=(64, 256))
         cells = {
             "same": same,
-            "near": replace(same, correlation=0.9),
-            "unrelated": replace(same, correlation=0.0),
-            "one": replace(same, main_units=1),
+            "near": replace(beside, correlation=0.9),
+            "unrelated": replace(beside, correlation=0.0),
+            "one": replace(beside, main_units=1),
         }
         return {name: Need(cell, range(seeds)) for name, cell in cells.items()}
 
