@@ -168,11 +168,9 @@ class StackedGated(Stack):
         hidden = bool(self.blueprint.widths)
         z, gated = x, self.layers[:-1] if hidden else self.layers
         for i, weight in enumerate(gated):
-            every = torch.bmm(z, weight.flatten(1, 2).transpose(1, 2))
-            if self.blueprint.gates == "relu":
-                z = torch.relu(every)
-            else:
-                z = (every.reshape(*every.shape[:2], *weight.shape[1:3]) * on[i]).sum(-1)
+            every = _in_every_context(z, weight)
+            relu = self.blueprint.gates == "relu"
+            z = torch.relu(every[..., 0]) if relu else (every * on[i]).sum(-1)
             z = tap(f"hidden.{i}", z) if hidden else z
         if hidden:
             z = torch.bmm(z, self.layers[-1].transpose(1, 2))
@@ -193,7 +191,7 @@ class StackedGated(Stack):
         readout = weights.pop()[:, 0] if self.blueprint.widths else None
         z, given, gates = x, [], []
         for i, weight in enumerate(weights):
-            every = torch.bmm(z, weight.flatten(1, 2).mT).reshape(*z.shape[:2], *weight.shape[1:3])
+            every = _in_every_context(z, weight)
             gates.append((every > 0).to(every.dtype) if self.blueprint.gates == "relu" else on[i])
             given.append(z)
             z = (every * gates[-1]).sum(-1)
@@ -222,3 +220,11 @@ class StackedGated(Stack):
         index = (above * (2 ** torch.arange(normal.shape[2], device=x.device))).sum(-1)
         size = torch.arange(2 ** normal.shape[2], device=x.device)
         return (index.unsqueeze(-1) == size).to(x.dtype)
+
+
+def _in_every_context(
+    z: Float[Tensor, "seed batch in"], weight: Float[Tensor, "seed unit context in"]
+) -> Float[Tensor, "seed batch unit context"]:
+    """What every unit would give in each of its contexts."""
+    every = torch.bmm(z, weight.flatten(1, 2).transpose(1, 2))
+    return every.reshape(*every.shape[:2], *weight.shape[1:3])

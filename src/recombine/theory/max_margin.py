@@ -86,7 +86,7 @@ class Groups(ABC):
 
     @abstractmethod
     def gram(self, weights: Float[np.ndarray, " group"]) -> Float[np.ndarray, "n n"]:
-        """Σ_h weights_h y_i y_j φ_h(x_i) · φ_h(x_j)."""
+        """Σ_h weights_h y_i y_j φ_h(x_i) · φ_h(x_j), in memory that the caller may change."""
 
 
 class OneGroup(Groups):
