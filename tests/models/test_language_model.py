@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from recombine.errors import BadValue
+from recombine.models import next_word
 from recombine.models.language_model import LanguageModel, StackedLanguageModel
 from recombine.models.recurrent import run_layer
 
@@ -39,9 +40,11 @@ def test_logits_are_those_of_torchs_modules(cell: str, layers: int) -> None:
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_loss_and_gradients_are_autograds(cell: str) -> None:
+@pytest.mark.parametrize("words", [11, next_word.LARGE + 5])
+def test_loss_and_gradients_are_autograds(cell: str, words: int) -> None:
     model = LanguageModel(cell=cell, embedding=5, hidden=7, layers=2)  # type: ignore[arg-type]
-    stack, text, following = model.of_words(range(3), 11).double(), _words(3, 6, 4), _words(3, 6, 4)
+    stack = model.of_words(range(3), words).double()
+    text, following = _words(3, 6, 4, words=words), _words(3, 6, 4, words=words, seed=1)
     weights = torch.tensor([1.0, 2.0, -3.0], dtype=torch.float64)
     losses, _ = stack.next_word_losses(text, following, stack.start(4))
     ours = torch.autograd.grad((losses * weights).sum(), list(stack.parameters()))
@@ -51,7 +54,7 @@ def test_loss_and_gradients_are_autograds(cell: str) -> None:
         parts = [stack.embedding[lane], stack.last_weight[lane], stack.last_bias[lane]]
         table, last, bias = (part.detach().requires_grad_() for part in parts)
         logits = module(F.embedding(text[lane], table))[0] @ last.T + bias
-        total = F.cross_entropy(logits.reshape(-1, 11), following[lane].reshape(-1))
+        total = F.cross_entropy(logits.reshape(-1, words), following[lane].reshape(-1))
         torch.testing.assert_close(losses[lane], total, rtol=0, atol=1e-13)
         wanted = [table, *module.parameters(), last, bias]
         theirs.append(torch.autograd.grad(total * weights[lane], wanted))
@@ -79,7 +82,7 @@ def test_gradients_flow_through_the_state_at_both_ends(cell: str) -> None:
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize(
     ("hidden", "words", "batch", "time"),
-    [(7, 9, 3, 5), (13, 17, 2, 6), (50, 53, 5, 7), (48, 52, 1, 9)],
+    [(7, 9, 3, 5), (13, 17, 2, 6), (50, 53, 5, 7), (48, 52, 1, 9), (9, 261, 2, 5)],
 )
 def test_a_lane_has_the_same_bits_in_any_stack(
     cell: str, hidden: int, words: int, batch: int, time: int
