@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from recombine.stats.bootstrap import BCA_UP_TO, bounds, sample
+from recombine.stats.bootstrap import BCA_UP_TO, RESAMPLES, SEED, bounds, sample
 
 SKEWED = sample([0.0, 0.3, 0.4, 0.9, 2.0, 5.0])
 
@@ -35,6 +35,32 @@ def test_bca_agrees_with_the_enumeration_of_all_resamples() -> None:
     # the same error moves the bound itself by several percent.
     assert [np.mean(means <= low), np.mean(means <= high)] == pytest.approx(quantiles, abs=0.012)
     assert np.all(quantiles > [0.08, 0.97])  # percentiles would be at 0.05 and 0.95
+
+
+@pytest.mark.parametrize("statistic", [np.mean, np.median])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_bounds_are_scipys(statistic, level: float) -> None:
+    values = sample(np.random.default_rng(5).lognormal(size=37))
+    theirs = stats.bootstrap(
+        (values,), statistic, n_resamples=RESAMPLES, confidence_level=level,
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval  # fmt: skip
+    low, high, method = bounds((values,), statistic, level=level)
+    assert method == "BCa bootstrap"
+    assert (low, high) == pytest.approx(tuple(theirs), rel=1e-12)
+
+
+def test_bounds_of_two_samples_are_scipys() -> None:
+    rng = np.random.default_rng(6)
+    samples = sample(rng.lognormal(size=23)), sample(rng.normal(size=31))
+
+    def difference(x, y, axis):
+        return np.mean(x, axis=axis) - np.mean(y, axis=axis)
+
+    theirs = stats.bootstrap(
+        samples, difference, n_resamples=RESAMPLES, rng=np.random.default_rng(SEED)
+    ).confidence_interval
+    assert bounds(samples, difference, level=0.95)[:2] == pytest.approx(tuple(theirs), rel=1e-12)
 
 
 def test_two_samples_are_resampled_independently() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from recombine.stats.intervals import share
-from recombine.stats.power import seeds_for_share, seeds_needed, seeds_to_separate
+from recombine.stats.power import _power, seeds_for_share, seeds_needed, seeds_to_separate
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 394), (0.5, 64), (0.8, 26)])
@@ -120,3 +120,12 @@ def test_seeds_for_share_edges() -> None:
         seeds_for_share(0.4, 1.4)
     with pytest.raises(ValueError, match="level"):
         seeds_for_share(0.4, 0.5, level=1)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("effect", "n"), [(0.01, 50_000), (0.3, 20), (2.0, 4), (900.0, 2)])
+def test_power_is_scipys(effect: float, n: int, paired: bool) -> None:
+    df = n - 1 if paired else 2 * n - 2
+    shift = effect * math.sqrt(n if paired else n / 2)
+    theirs = stats.nct.sf(stats.t.isf(0.025, df), df, shift)
+    assert _power(effect, n, level=0.95, paired=paired) == pytest.approx(theirs, abs=1e-9)

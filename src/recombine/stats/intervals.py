@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]
+from scipy import special  # type: ignore[import-untyped, unused-ignore]
 
 from recombine.stats.bootstrap import Sample, Statistic, bounds, sample, within_unit
 
@@ -105,7 +105,7 @@ def share(successes: int, n: int, *, level: float = 0.95) -> Interval:
         raise ValueError(f"a share needs at least one seed; got n = {n}")
     if not 0 <= successes <= n:
         raise ValueError(f"successes must lie between 0 and n = {n}; got {successes}")
-    z2 = float(stats.norm.ppf((1 + within_unit(level, "level")) / 2)) ** 2
+    z2 = float(special.ndtri((1 + within_unit(level, "level")) / 2)) ** 2
     p = successes / n
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
@@ -117,7 +117,7 @@ def share(successes: int, n: int, *, level: float = 0.95) -> Interval:
 
 def student(estimate: float, error: float, freedom: float, *, level: float, n: int) -> Interval:
     """Student's interval: so many standard errors on either side as t with that freedom says."""
-    half = float(stats.t.ppf((1 + within_unit(level, "level")) / 2, freedom)) * error
+    half = float(special.stdtrit(freedom, (1 + within_unit(level, "level")) / 2)) * error
     return Interval(estimate, estimate - half, estimate + half, level, n, "Student's t")
 
 
@@ -129,4 +129,6 @@ def bootstrapped(samples: tuple[Sample, ...], statistic: Statistic, *, level: fl
 
 
 def _iqm(values: Sample, axis: int) -> Sample:
-    return np.asarray(stats.trim_mean(values, 0.25, axis=axis))
+    values = np.moveaxis(values, axis, -1)
+    quarter = values.shape[-1] // 4
+    return np.asarray(np.sort(values)[..., quarter : values.shape[-1] - quarter].mean(-1))

@@ -4,15 +4,12 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]
+from scipy import special  # type: ignore[import-untyped, unused-ignore]
 
-from recombine.stats.bootstrap import finite, within_unit
+from recombine.stats.bootstrap import ROUNDING, finite, within_unit
 
 LARGEST_EFFECT = 1e6
 """Two seeds show any larger one, and SciPy's noncentral t gives NaN soon after."""
-
-ROUNDING = 1e-12
-"""Means nearer to each other than this part of the largest value are the same but for rounding."""
 
 
 def seeds_needed(
@@ -79,7 +76,7 @@ def seeds_for_share(estimate: float, threshold: float, *, level: float = 0.95) -
             raise ValueError(f"{name} must lie between 0 and 1; got {value}")
     if estimate == threshold:
         return None
-    z = float(stats.norm.ppf((1 + within_unit(level, "level")) / 2))
+    z = float(special.ndtri((1 + within_unit(level, "level")) / 2))
     return math.floor(z**2 * threshold * (1 - threshold) / (estimate - threshold) ** 2) + 1
 
 
@@ -88,4 +85,5 @@ def _power(effect: float, n: int, *, level: float, paired: bool) -> float:
     # Floats, since SciPy takes no integers beyond 64 bits.
     df = float(n - 1 if paired else 2 * n - 2)
     noncentrality = effect * math.sqrt(n if paired else n / 2)
-    return float(stats.nct.sf(stats.t.isf((1 - level) / 2, df), df, noncentrality))
+    critical = special.stdtrit(df, (1 + level) / 2)
+    return float(1 - special.nctdtr(df, noncentrality, critical))
