@@ -26,8 +26,6 @@ from torch.autograd.function import once_differentiable
 Notes = list[tuple[Tensor, Tensor]]
 LINE = 16
 """Numbers in 64 bytes, the alignment of every tensor PyTorch makes."""
-SMALL = 2**15
-"""Entries of a matrix that is better multiplied twice in one call for all seeds."""
 
 
 def product(
@@ -35,19 +33,12 @@ def product(
 ) -> Float[Tensor, "seed row out"]:
     """A seed's rows times its own matrix, rounded the same beside any other seeds.
 
-    BLAS rounds by how numbers lie in memory, and a product with a single row differently in a
-    batch of one. So a single row of a small product is doubled; and where a seed's numbers would
-    not begin at a multiple of 64 bytes, or there is one row of a big product, products are taken
-    seed by seed, from memory that does.
+    BLAS rounds by how numbers lie in memory. Where a seed's numbers would not begin at a multiple
+    of 64 bytes, products are taken seed by seed, from memory that does.
     """
     rows, inner, outer = x.shape[1], x.shape[2], weight.shape[2]
-    small = rows == 1 and inner * outer <= SMALL
-    sizes = ((1 + small) * rows * inner, inner * outer, (1 + small) * rows * outer)
-    if not any(size % LINE for size in sizes):
-        if small:
-            return torch.bmm(torch.cat([x, x], dim=1), _aligned(weight))[:, :1]
-        if rows > 1:
-            return torch.bmm(_aligned(x), _aligned(weight))
+    if not any(size % LINE for size in (rows * inner, inner * outer, rows * outer)):
+        return torch.bmm(_aligned(x), _aligned(weight))
     if len(x) == 1:
         return torch.mm(_aligned(x[0]), _aligned(weight[0])).unsqueeze(0)
     pairs = zip(x, weight, strict=True)

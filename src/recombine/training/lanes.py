@@ -219,7 +219,8 @@ def clip(gradients: Sequence[Tensor], largest: float) -> tuple[Tensor, ...]:
     """Gradients scaled down, lane by lane, to a norm of at most `largest`."""
     # Added up one by one: a sum over a dimension that stands *before* the lanes is vectorised
     # across lanes, and how it is rounded then depends on how many there are.
-    squares = functools.reduce(torch.add, [g.flatten(1).square().sum(1) for g in gradients])
+    norms = [torch.linalg.vector_norm(g.flatten(1), dim=1) for g in gradients]
+    squares = functools.reduce(torch.add, [norm.square() for norm in norms])
     scale = (largest / squares.sqrt()).clamp(max=1.0)
     if bool((scale == 1.0).all()):
         return tuple(gradients)
