@@ -23,6 +23,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from recombine.analyses.decomposition_lean import Lean
 from recombine.analyses.decomposition_steps import (
     Shared,
     gru_pass,
@@ -132,7 +133,7 @@ def parts(
 
 def _kept(network: Network) -> int:
     """Bytes kept of a forward pass for each word."""
-    each = 16 * network.hidden * network.last_weight.element_size()
+    each = 28 * network.hidden * network.last_weight.element_size()
     return each * len(network.layers)
 
 
@@ -197,8 +198,16 @@ class _Pass:
                 rows = known.state.reshape(count, end - begin, -1)
                 shared.append(known)
             self._collect(begin, end, shared[-1].state)
-            self._advance(begin, end, shared)
+            self._advance(begin, end, self._steppers(shared))
         return self.relevant, self.whole
+
+    def _steppers(self, shared: Sequence[Shared]) -> Sequence[Shared | Lean]:
+        """The layers in the form in which phrases are carried over them."""
+        usual = self.variant.usual and self.variant.order == "bias-first"
+        if not (usual and self.network.cell == "lstm" and self.variant.output_gate == "whole"):
+            return shared
+        most = min(STRIDE, len(self.table))
+        return [Lean(*each, most) for each in zip(self.network.layers, shared, strict=True)]
 
     def _collect(self, begin: int, end: int, states: Tensor) -> None:
         """The network's own states at the places read."""
@@ -208,7 +217,7 @@ class _Pass:
         row = sequence * (end - begin) + self.reads[phrase, read] - begin
         self.whole[phrase, read] = states[row]
 
-    def _advance(self, begin: int, end: int, shared: list[Shared]) -> None:
+    def _advance(self, begin: int, end: int, shared: Sequence[Shared | Lean]) -> None:
         """Carry every phrase that has begun through these words; the longest go first."""
         _, first, last = self.table.T
         start = np.maximum(first, begin)
@@ -222,7 +231,7 @@ class _Pass:
 
     def _carry(
         self, some: np.ndarray, start: np.ndarray, steps: np.ndarray, begin: int, end: int,
-        shared: list[Shared],
+        shared: Sequence[Shared | Lean],
     ) -> None:  # fmt: skip
         """A few phrases, in step with one another; those with fewer steps drop out at the end."""
         until = {"inside": 0, "but-last": -1, "never": -(2**60)}[self.variant.bias_product]
@@ -247,30 +256,30 @@ class _Pass:
             self.h[index, i], self.c[index, i] = h[i], c[i]
 
     def _step(
-        self, shared: list[Shared], rows: Tensor, h: list[Tensor], c: list[Tensor], active: int,
-        inside: Tensor, biased: Tensor,
+        self, shared: Sequence[Shared | Lean], rows: Tensor, h: list[Tensor], c: list[Tensor],
+        active: int, inside: Tensor, biased: Tensor,
     ) -> None:  # fmt: skip
         """One word for the first `active` phrases, through all layers, in place."""
-        within = bool(inside.any())
+        within = inside.to(self.h.dtype).unsqueeze(1) if inside.any() else None
         weight = biased.to(self.h.dtype).unsqueeze(1)
-        # An output gate that is not decomposed needs no relevant pre-activation.
-        spare = self.network.cell == "lstm" and self.variant.output_gate == "whole"
-        needed = 3 * self.network.hidden if spare else None
-        usual = self.variant.usual and self.variant.order == "bias-first"
-        lean = self.network.hidden if spare and usual else None
         for i, (layer, everything) in enumerate(zip(self.network.layers, shared, strict=True)):
-            known = everything.take(rows, inside=within and i == 0, lean=lean)
+            mine, memory = h[i][:active], c[i][:active]
             # Relevant input: the phrase's own words in the first layer, above it what the layer
             # below has made of them.
-            past = h[i][:active] @ layer.hidden_weight[:needed].T
-            read = h[i - 1][:active] @ layer.input_weight[:needed].T if i else known.read
-            if i == 0 and read is not None:
-                read = read[:, :needed] * inside.unsqueeze(1)
+            below = h[i - 1][:active] if i else None
+            if isinstance(everything, Lean):
+                everything.step(rows, below, within, 1 - weight, mine, memory)
+                continue
+            known = everything.take(rows, inside=within is not None and i == 0)
+            past = mine @ layer.hidden_weight.T
+            read = torch.zeros_like(past)
+            if below is not None:
+                read = below @ layer.input_weight.T
+            elif known.read is not None and within is not None:
+                read = known.read * within
             if self.network.cell == "lstm":
-                r = past if read is None else past.add_(read)
-                new, memory = lstm_step(layer, known, r, c[i][:active], weight, self.variant)
-                c[i][:active] = memory
+                h[i][:active], c[i][:active] = lstm_step(
+                    layer, known, past + read, memory, weight, self.variant
+                )
             else:
-                read = torch.zeros_like(past) if read is None else read
-                new = gru_step(layer, known, (read, past), h[i][:active], weight, self.variant)
-            h[i][:active] = new
+                h[i][:active] = gru_step(layer, known, (read, past), mine, weight, self.variant)

@@ -2,13 +2,7 @@
 
 Only the relevant parts are carried; the rest is the network's own value minus them. What the
 network itself does is the same for all phrases of a sequence and is computed once (`Shared`).
-
-With the usual interactions and F split bias first, L = F_r + F_b = ½ [F(r+b) + F(b) + F − F(F⁻¹−r)]
-where F⁻¹ is the pre-activation, and the cell's relevant part comes down to
-
-    c_r′ = L_i L_g + L_f c_r − F(b_i) F(b_g) outside the phrase,
-
-because (i_r + i_b)(g_r + g_b) holds the bias × bias that belongs to the phrase only inside it.
+These steps serve every variant; an LSTM in the usual one has steps of its own (`Lean`).
 """
 
 from __future__ import annotations
@@ -42,17 +36,12 @@ class Shared:
     state: Tensor
     """h after the step."""
 
-    def take(self, rows: Tensor, *, inside: bool, lean: int | None) -> Shared:
-        """Some rows; the input's share only if it is needed.
-
-        `lean` is the number of units where a step needs neither the output gate's pre-activation
-        nor what the cell held before.
-        """
+    def take(self, rows: Tensor, *, inside: bool) -> Shared:
+        """Some rows; the input's share only if it is needed."""
         read = self.read.index_select(0, rows) if inside and self.read is not None else None
-        before = self.before if lean is None else self.before[:, : 3 * lean]
-        memory = self.memory if lean is None else self.memory[:, : 2 * lean]
-        before, memory = before.index_select(0, rows), memory.index_select(0, rows)
-        gates = self.gates.index_select(0, rows)
+        before, gates, memory = (
+            value.index_select(0, rows) for value in (self.before, self.gates, self.memory)
+        )
         return Shared(read, before, gates, memory, self.state)
 
 
@@ -67,16 +56,15 @@ def lstm_pass(
     memory = before.new_empty(*before.shape[:2], 3 * n)
     states = before.new_empty(*before.shape[:2], n)
     h, c = state
+    memory[:, 0, 2 * n :] = c
     for t in range(before.shape[1]):
-        before[:, t].addmm_(h, layer.hidden_weight.T)
-        i, f, g, o = before[:, t].chunk(4, dim=-1)
-        gate = torch.cat([i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()], dim=-1)
+        gate = torch.sigmoid(before[:, t].addmm_(h, layer.hidden_weight.T), out=gates[:, t])
         i, f, g, o = gate.chunk(4, dim=-1)
-        new = f * c + i * g
-        squashed = new.tanh()
-        memory[:, t] = torch.cat([new, squashed, c], dim=-1)
-        h, c = o * squashed, new
-        gates[:, t], states[:, t] = gate, h
+        torch.tanh(before[:, t, 2 * n : 3 * n], out=g)
+        c = torch.mul(f, c, out=memory[:, t, :n]).addcmul_(i, g)
+        squashed = torch.tanh(c, out=memory[:, t, n : 2 * n])
+        h = torch.mul(o, squashed, out=states[:, t])
+    memory[:, 1:, 2 * n :] = memory[:, :-1, :n]
     return _flat(read, before, gates, memory, states), (h, c)
 
 
@@ -116,18 +104,13 @@ def lstm_step(
     n = memory.shape[1]
     bias = layer.input_bias + layer.hidden_bias
     now, squashed = known.memory[:, :n], known.memory[:, n : 2 * n]
-    if variant.usual and variant.order == "bias-first":
-        new = _usual_cell(r, bias, known, memory, inside)
-    else:
-        # As `plain` has it: i and f squash with σ, g with tanh.
-        parts = [
-            _split(f, r[:, k : k + n], bias[k : k + n], known, slice(k, k + n), variant)
-            for f, k in ((torch.sigmoid, 0), (torch.sigmoid, n), (torch.tanh, 2 * n))
-        ]
-        i, f, g = parts
-        none = torch.zeros_like(memory)
-        new = _product(i, g, variant) + inside * i[1] * g[1]
-        new = new + _product(f, (memory, none, known.memory[:, 2 * n :]), variant)
+    i, f, g = (
+        _split(squash, r[:, k : k + n], bias[k : k + n], known, slice(k, k + n), variant)
+        for squash, k in ((torch.sigmoid, 0), (torch.sigmoid, n), (torch.tanh, 2 * n))
+    )
+    none = torch.zeros_like(memory)
+    new = _product(i, g, variant) + inside * i[1] * g[1]
+    new = new + _product(f, (memory, none, known.memory[:, 2 * n :]), variant)
     # ½ [tanh(c_r) + tanh(c) − tanh(c_q)]
     tanh_r = torch.tanh(new).sub_(torch.sub(now, new).tanh_()).add_(squashed).mul_(0.5)
     if variant.output_gate == "whole":
@@ -135,23 +118,6 @@ def lstm_step(
     k = slice(3 * n, 4 * n)
     o = _split(torch.sigmoid, r[:, k], bias[k], known, k, variant)
     return _product(o, (tanh_r, torch.zeros_like(new), squashed), variant), new
-
-
-def _usual_cell(r: Tensor, bias: Tensor, known: Shared, memory: Tensor, inside: Tensor) -> Tensor:
-    """c_r′ = L_i L_g + L_f c_r − outside F(b_i) F(b_g); i and f with σ, g with tanh."""
-    n = memory.shape[1]
-    base = torch.cat([bias[: 2 * n].sigmoid(), bias[2 * n : 3 * n].tanh()])
-    r = r[:, : 3 * n]
-    without = torch.sub(known.before[:, : 3 * n], r)
-    without[:, : 2 * n].sigmoid_()
-    without[:, 2 * n :].tanh_()
-    alone = torch.add(r, bias[: 3 * n])
-    alone[:, : 2 * n].sigmoid_()
-    alone[:, 2 * n :].tanh_()
-    both = alone.sub_(without).add_(known.gates[:, : 3 * n]).add_(base).mul_(0.5)
-    i, f, g = both.chunk(3, dim=-1)
-    new = torch.mul(i, g).addcmul_(f, memory)
-    return new.addcmul_(1 - inside, (base[:n] * base[2 * n :]).neg())
 
 
 def gru_step(

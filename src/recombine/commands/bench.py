@@ -7,6 +7,7 @@ from argparse import Namespace
 
 from recombine.bench import BENCHMARKS
 from recombine.commands import terminal
+from recombine.engine import keep_memory
 from recombine.errors import UnknownName
 
 
@@ -16,6 +17,7 @@ def run(call: Namespace) -> int:
         if name not in BENCHMARKS:
             raise UnknownName("benchmark", name, BENCHMARKS)
     out, notes = terminal.console(), terminal.console(errors=True)
+    keep_memory()  # as where runs are made; whatever we compare with has it too
     measured = {}
     for name in call.names or BENCHMARKS:
         notes.print(f"[dim]bench {name} …[/]")

@@ -3,6 +3,7 @@
 from recombine.engine.events import Advanced, Ended, Event, Started
 from recombine.engine.execution import execute
 from recombine.engine.jobs import Job
+from recombine.engine.memory import keep_memory
 from recombine.engine.plans import Plan, plan
 from recombine.engine.provenance import modules_of, source_of
 from recombine.engine.standing import Standing, standing
@@ -16,6 +17,7 @@ __all__ = [
     "Standing",
     "Started",
     "execute",
+    "keep_memory",
     "modules_of",
     "plan",
     "source_of",

@@ -17,6 +17,7 @@ import numpy as np
 
 from recombine.cell import Arrays, Cell, Checkpoint, Context, Outcome
 from recombine.engine.events import Ended
+from recombine.engine.memory import keep_memory
 from recombine.engine.provenance import environment, source_of
 from recombine.errors import Interrupted, NoData, StoreError
 from recombine.runs import Run, Store, failed, finished
@@ -54,6 +55,7 @@ def perform(job: Job, store_path: Path, device: str, tell: Callable[[int, int], 
     import torch  # here, so that what only looks at the store need not wait for it
 
     torch.set_num_threads(1)  # a lane's bits must not depend on how many cores there are
+    keep_memory()
     start = time.monotonic()
     with Store.open(store_path) as store, store.claim(job.claim):
         status = store.has(job.key)
