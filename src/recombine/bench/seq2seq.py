@@ -3,8 +3,9 @@
 Both sides train the same network (3,451,708 parameters, batch 1) on the same sentences with the
 same losses, one thread. The plain version is what one would write by hand: nn.GRU as encoder,
 attention computed anew at each step, `backward()`, `clip_grad_norm_`, torch.optim.Adam with its
-defaults, seeds one after another. Both take turns in short blocks, each is counted by its fastest
-block, and time is that of this process on its core, so that a busy machine disturbs both alike.
+defaults. Looped lanes are trained one after another on both sides, here each by a block of updates.
+Both sides take turns, each is counted by its fastest block, and time is that of this process on
+its core, so that a busy machine disturbs both alike.
 
 Also stated: the share of an update that goes into the optimizer, the recurrent cells and the
 attention, each timed by itself, and how far the update is from the limit of memory: the bytes that
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import nn
@@ -33,7 +35,7 @@ from recombine.training.lanes import Lanes
 
 HIDDEN, EMBEDDING, ENCODED, DECODED = 512, 16, 4, 3
 """Sizes, and the time steps of a sentence with two tables."""
-BLOCK, BLOCKS = 8, 6
+BLOCK, BLOCKS = 8, 12
 AIM = 1.5
 
 
@@ -85,52 +87,59 @@ def _model() -> Seq2Seq:
     return Seq2Seq(embedding=EMBEDDING, hidden=HIDDEN, output_embedding=HIDDEN, start="last-word")
 
 
-def _ours(seeds: range, lanes: str) -> Callable[[int], None]:
-    """One update of every seed, by our loop."""
+Update = Callable[[int], None]
+"""One update, or a part of one, given its number."""
+
+
+def _ours(seeds: range, lanes: str) -> list[Update]:
+    """An update of every stack of seeds: of each seed by itself if they are looped."""
     task, recipe = LookupTables(), _recipe(lanes)
     groups = [list(seeds)] if lanes == "stacked" else [[seed] for seed in seeds]
     shape = (task.input_shape, len(task.outputs), task.classes)
     trained = [Lanes(_model().stack(group, *shape), recipe) for group in groups]
     feeds = [Feed(task, recipe, group, "cpu") for group in groups]
 
-    def update(step: int) -> None:
-        for lane, feed in zip(trained, feeds, strict=True):
-            lane.update(step, *feed.batch(step))
+    def update(step: int, *, of: int) -> None:
+        trained[of].update(step, *feeds[of].batch(step))
 
-    return update
+    return [partial(update, of=i) for i in range(len(groups))]
 
 
-def _plain(seeds: range) -> Callable[[int], None]:
-    """One update of every seed, as written by hand."""
+def _plain(seeds: range) -> list[Update]:
+    """An update of each seed, as written by hand."""
     task = LookupTables()
     feeds = [Feed(task, _recipe("looped"), [seed], "cpu") for seed in seeds]
     networks = [PlainSeq2Seq(len(task.source_words), task.classes, HIDDEN) for _ in seeds]
     optimizers = [torch.optim.Adam(network.parameters(), lr=1e-3) for network in networks]
 
-    def update(step: int) -> None:
-        for network, optimizer, feed in zip(networks, optimizers, feeds, strict=True):
-            plain_update(network, optimizer, *(values[0, 0] for values in feed.batch(step)))
+    def update(step: int, *, of: int) -> None:
+        sentence = (values[0, 0] for values in feeds[of].batch(step))
+        plain_update(networks[of], optimizers[of], *sentence)
 
-    return update
+    return [partial(update, of=i) for i in range(len(networks))]
 
 
-def _in_turns(updates: dict[str, Callable[[int], None]]) -> dict[str, float]:
-    """Seconds of one call of each, the best of blocks taken in turn over the same sentences."""
-    best = dict.fromkeys(updates, float("inf"))
-    for update in updates.values():
-        update(0)
+def _in_turns(sides: dict[str, list[Update]]) -> dict[str, float]:
+    """Seconds of one update of all of each side, the best of blocks taken in turn."""
+    best = dict.fromkeys(sides, float("inf"))
+    for updates in sides.values():
+        for update in updates:
+            update(0)
     for _ in range(BLOCKS):
-        for name, update in updates.items():
+        for name, updates in sides.items():
             start = time.process_time()
-            for step in range(BLOCK):
-                update(step)
+            for update in updates:
+                for step in range(BLOCK):
+                    update(step)
             best[name] = min(best[name], (time.process_time() - start) / BLOCK)
     return best
 
 
 def _shares(whole: float) -> list[tuple[object, ...]]:
     """Parts of one of our updates by themselves, and the limit of memory."""
-    parts = _in_turns({"optimizer": _optimizer(), "cells": _cells(), "attention": _attention()})
+    parts = _in_turns(
+        {"optimizer": [_optimizer()], "cells": [_cells()], "attention": [_attention()]}
+    )
     names = {
         "optimizer": "clipping and optimizer",
         "cells": "recurrent cells, both passes",
@@ -147,7 +156,7 @@ def _shares(whole: float) -> list[tuple[object, ...]]:
     return rows
 
 
-def _optimizer() -> Callable[[int], None]:
+def _optimizer() -> Update:
     task, recipe = LookupTables(), _recipe("looped")
     stack = _model().stack([0], task.input_shape, len(task.outputs), task.classes)
     lanes = Lanes(stack, recipe)
@@ -159,7 +168,7 @@ def _optimizer() -> Callable[[int], None]:
     return update
 
 
-def _cells() -> Callable[[int], None]:
+def _cells() -> Update:
     initial = Initial([0], "uniform", 0.08)
     read, write = GRU(initial, EMBEDDING, HIDDEN), GRU(initial, HIDDEN, HIDDEN)
     _give_room([*read.parameters(), *write.parameters()])
@@ -179,7 +188,7 @@ def _cells() -> Callable[[int], None]:
     return run
 
 
-def _attention() -> Callable[[int], None]:
+def _attention() -> Update:
     attention = Perceptron(Initial([0], "uniform", 0.08), HIDDEN, HIDDEN, HIDDEN)
     parameters = list(attention.parameters())
     _give_room(parameters)
