@@ -33,8 +33,6 @@ LARGE = 100
 SETS: tuple[Literal["fresh", "trained"], ...] = ("fresh", "trained")
 SHOWN = 4
 """Blocks of which it is kept which words carry the prediction."""
-CHECKED = 1
-"""Blocks on which the identity is checked, phrase by phrase: in plain loops, which take time."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +89,10 @@ class SpansRun(Cell):
                 network, torch.from_numpy(text), phrases, at, words=[closing], variant=self.variant
             ).probability[..., 0]
             found[f"p/{name}"] = _mean(p.reshape(-1, count, 2))
-            nothing = np.column_stack([np.arange(len(text)), *np.zeros((2, len(text)), int)])
-            rest = decompose(network, torch.from_numpy(text), nothing, at[::count]).rest
-            own = (rest + network.last_bias).softmax(-1)[..., closing]
-            found[f"whole/{name}"] = _mean(own)
+            rows = network.rows(torch.from_numpy(text)).transpose(0, 1)
+            states = _states(network, rows)[at[::count].T, np.arange(len(text))].transpose(0, 1)
+            own = (states @ network.last_weight.T + network.last_bias).softmax(-1)
+            found[f"whole/{name}"] = _mean(own[..., closing])
         return found
 
     def phrases(
@@ -146,9 +144,12 @@ class SpansRun(Cell):
         return {"carriers/text": text, "carriers/credit": given.reshape(text.shape)}
 
     def _identity(self, network: Network, seed: int) -> dict[str, float]:
-        """The largest |r + q − h| over a few phrases, both parts propagated on their own."""
-        text, opened = self.task.test(seed, "fresh", CHECKED)
-        phrases, at = self.phrases(opened)
+        """The largest |r + q − h| over α, α with its conduit, and the conduit of a block.
+
+        Both parts are propagated on their own, in plain loops, which take time.
+        """
+        text, opened = self.task.test(seed, "fresh", 1)
+        phrases, at = (rows[[0, -2, -1]] for rows in self.phrases(opened))
         errors = {}
         for name, dtype in (("float32", torch.float32), ("float64", torch.float64)):
             exact, worst = network.to(dtype), 0.0
@@ -182,11 +183,13 @@ def _mean(values: torch.Tensor) -> Float[np.ndarray, "*shape"]:
     return np.asarray(values.double().mean(0).numpy())
 
 
-def _states(network: Network, rows: torch.Tensor) -> torch.Tensor:
+def _states(
+    network: Network, rows: Float[torch.Tensor, "time *batch in"]
+) -> Float[torch.Tensor, "time *batch hidden"]:
     """The network's own states of the last layer, by PyTorch's module."""
     n, cell = network.hidden, torch.nn.LSTM if network.cell == "lstm" else torch.nn.GRU
     with torch.device("meta"):
-        module = cell(rows.shape[1], n, num_layers=len(network.layers))
+        module = cell(rows.shape[-1], n, num_layers=len(network.layers))
     named: dict[str, torch.Tensor] = {}
     for i, layer in enumerate(network.layers):
         named |= {
