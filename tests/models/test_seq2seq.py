@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from recombine.models import seq2seq_kernel
 from recombine.models.cells import as_torch
 from recombine.models.seq2seq import Seq2Seq, StackedSeq2Seq
 from recombine.models.stack import read_sites
@@ -142,3 +143,63 @@ def test_a_decoder_of_another_size_starts_through_a_linear_layer() -> None:
     bridges = stacked(model, [0]).decoder.bridges
     assert [tuple(cast(nn.Parameter, b.weight).shape) for b in bridges] == [(1, 20, 7)] * 2
     assert not stacked(SMALL[2], [0]).decoder.bridges
+
+
+class _Looks:
+    """Sees every site, or the attention alone, and keeps the attention."""
+
+    def __init__(self, *, attention_only: bool) -> None:
+        self.attention_only = attention_only
+        self.seen: list[Tensor] = []
+
+    def __call__(self, site: str, value: Tensor) -> Tensor:
+        if site.startswith("decoder.") and site.endswith(".attention"):
+            self.seen.append(value)
+        return value
+
+
+KERNEL = (
+    SMALL[0],
+    SMALL[1],
+    Seq2Seq(cell="lstm", embedding=3, hidden=5, output_embedding=4),
+    Seq2Seq(cell="lstm", embedding=3, hidden=5, output_embedding=4, combine="concatenate"),
+)
+
+
+@pytest.mark.parametrize("model", KERNEL)
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("length", [LENGTH, 1])
+@pytest.mark.parametrize("forced", [False, True])
+def test_written_out_it_is_what_autograd_makes_of_the_modules(
+    model: Seq2Seq, batch: int, length: int, forced: bool
+) -> None:
+    stack = stacked(model, range(3)).double()
+    assert seq2seq_kernel.serves(stack.encoder, stack.decoder)
+    inputs = sentences(3, batch, whole=length == 1)[:, :, :length].double().requires_grad_()
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.randn(3, batch, STEPS, CLASSES, generator=generator).double()
+    targets = torch.randint(CLASSES, (3, batch, STEPS), generator=generator) if forced else None
+    found = []
+    for attention_only in (True, False):
+        tap = _Looks(attention_only=attention_only)
+        logits = stack.unroll(inputs, tap, targets=targets)
+        looks = torch.stack(tap.seen, dim=2)
+        total = (logits * weights).sum() + (looks * weights[..., :1]).pow(2).sum()
+        every = list(dict(stack.named_parameters()).values())
+        # sources of a single word do not use the reader's recurrent weights
+        gradients = torch.autograd.grad(total, [inputs, *every], materialize_grads=True)
+        found.append([logits, looks, *gradients])
+    for name, mine, theirs in zip(
+        ["logits", "looks", "inputs", *dict(stack.named_parameters())], *found, strict=True
+    ):
+        torch.testing.assert_close(mine, theirs, rtol=1e-11, atol=1e-13, msg=name)
+        assert mine.any() or length == 1, name  # one word leaves attention no choice
+
+
+def test_written_out_frozen_weights_get_no_gradient() -> None:
+    stack, inputs = stacked(KERNEL[0], range(2)), sentences(2, 3)
+    stack.decoder.focus.weight.requires_grad_(False)
+    stack.encoder.cells[0].hidden.requires_grad_(False)  # type: ignore[operator, union-attr]
+    stack(inputs).square().sum().backward()  # type: ignore[no-untyped-call]
+    without = {name for name, p in stack.named_parameters() if p.grad is None}
+    assert without == {"decoder.focus.weight", "encoder.cells.0.hidden"}

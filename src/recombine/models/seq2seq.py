@@ -21,6 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from recombine.errors import BadValue
+from recombine.models import seq2seq_kernel
 from recombine.models.attention import Attention, Dot, Perceptron
 from recombine.models.cells import GRU, LSTM, Cell, Convention
 from recombine.models.decoder import Decoder, Layout
@@ -28,7 +29,7 @@ from recombine.models.encoder import Encoder
 from recombine.models.initial import Init, Initial
 from recombine.models.model import Model, Reads
 from recombine.models.sequence import SequenceStack
-from recombine.models.stack import Tap, untouched
+from recombine.models.stack import Tap, sees_all, untouched
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,14 @@ class StackedSeq2Seq(SequenceStack):
         targets: Tensor | None = None,
         steps: int | None = None,
     ) -> Float[Tensor, "seed batch output class"]:
-        read = self.encoder(inputs.expand(self.lanes, *inputs.shape[1:]), tap)
-        raw: Tensor = self.decoder(read, tap, targets, self._outputs if steps is None else steps)
+        inputs = inputs.expand(self.lanes, *inputs.shape[1:])
+        steps = self._outputs if steps is None else steps
+        if not sees_all(tap) and steps and seq2seq_kernel.serves(self.encoder, self.decoder):
+            logits, looks = seq2seq_kernel.unroll(
+                self.encoder, self.decoder, inputs, targets, steps
+            )
+            for t, look in enumerate(looks.unbind(2)):
+                tap(f"decoder.{t}.attention", look)
+            return logits
+        raw: Tensor = self.decoder(self.encoder(inputs, tap), tap, targets, steps)
         return raw

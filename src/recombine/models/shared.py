@@ -39,7 +39,7 @@ def product(
     rows, inner, outer = x.shape[1], x.shape[2], weight.shape[2]
     if not any(size % LINE for size in (rows * inner, inner * outer, rows * outer)):
         return torch.bmm(_aligned(x), _aligned(weight))
-    if len(x) == 1:
+    if x.shape[0] == 1:
         return torch.mm(_aligned(x[0]), _aligned(weight[0])).unsqueeze(0)
     pairs = zip(x, weight, strict=True)
     return torch.stack([torch.mm(_aligned(row), _aligned(matrix)) for row, matrix in pairs])
@@ -49,6 +49,17 @@ def _aligned(tensor: Tensor) -> Tensor:
     """The same numbers without gaps (transposed or not), from a multiple of 64 bytes on."""
     dense = tensor.is_contiguous() or tensor.mT.is_contiguous()
     return tensor if dense and tensor.data_ptr() % (4 * LINE) == 0 else tensor.clone()
+
+
+def weight_gradient(
+    x: Float[Tensor, "seed row in"], y: Float[Tensor, "seed row out"], weight: Tensor
+) -> Float[Tensor, "seed in out"]:
+    """The gradient of a weight that made y's gradients of x's, in the memory of its last one."""
+    room = weight.grad
+    if room is None or room.shape[0] > 1:
+        return product(x.mT, y)
+    torch.mm(x[0].T, y[0], out=room[0])
+    return room
 
 
 class Shared:
@@ -107,7 +118,7 @@ class _Collect(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, bias: Tensor | None, notes: Notes) -> Tensor:
-        ctx.notes, ctx.biased, ctx.room = notes, bias is not None, weight.grad
+        ctx.notes, ctx.biased, ctx.weight = notes, bias is not None, weight
         return weight.new_zeros(())
 
     @staticmethod
@@ -118,7 +129,4 @@ class _Collect(torch.autograd.Function):
         x = torch.cat([x for x, _ in mine], dim=1) if len(mine) > 1 else mine[0][0]
         y = torch.cat([y for _, y in mine], dim=1) if len(mine) > 1 else mine[0][1]
         by_bias = y.sum(1) if ctx.biased else None
-        if ctx.room is None or len(ctx.room) > 1:
-            return product(x.mT, y), by_bias, None
-        torch.mm(x[0].T, y[0], out=ctx.room[0])
-        return ctx.room, by_bias, None
+        return weight_gradient(x, y, ctx.weight), by_bias, None

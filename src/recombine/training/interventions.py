@@ -70,7 +70,7 @@ class Guidance(Spec):
 class AttentionTap:
     """Notes the attention of every step as it passes."""
 
-    not_gates = True
+    attention_only = True
 
     def __init__(self) -> None:
         self.seen: dict[str, Tensor] = {}
