@@ -168,14 +168,14 @@ KERNEL = (
 
 @pytest.mark.parametrize("model", KERNEL)
 @pytest.mark.parametrize("batch", [1, 7])
-@pytest.mark.parametrize("length", [LENGTH, 1])
+@pytest.mark.parametrize(("length", "whole"), [(LENGTH, False), (LENGTH, True), (1, True)])
 @pytest.mark.parametrize("forced", [False, True])
 def test_written_out_it_is_what_autograd_makes_of_the_modules(
-    model: Seq2Seq, batch: int, length: int, forced: bool
+    model: Seq2Seq, batch: int, length: int, whole: bool, forced: bool
 ) -> None:
     stack = stacked(model, range(3)).double()
     assert seq2seq_kernel.serves(stack.encoder, stack.decoder)
-    inputs = sentences(3, batch, whole=length == 1)[:, :, :length].double().requires_grad_()
+    inputs = sentences(3, batch, whole=whole)[:, :, :length].double().requires_grad_()
     generator = torch.Generator().manual_seed(0)
     weights = torch.randn(3, batch, STEPS, CLASSES, generator=generator).double()
     targets = torch.randint(CLASSES, (3, batch, STEPS), generator=generator) if forced else None
@@ -203,3 +203,23 @@ def test_written_out_frozen_weights_get_no_gradient() -> None:
     stack(inputs).square().sum().backward()  # type: ignore[no-untyped-call]
     without = {name for name, p in stack.named_parameters() if p.grad is None}
     assert without == {"decoder.focus.weight", "encoder.cells.0.hidden"}
+
+
+def test_written_out_one_may_go_back_twice() -> None:
+    stack, inputs = stacked(KERNEL[0], [0]), sentences(1, 3)
+    total = stack(inputs).square().sum()
+    once = torch.autograd.grad(total, list(stack.parameters()), retain_graph=True)
+    again = torch.autograd.grad(total, list(stack.parameters()))
+    total = stack(inputs).square().sum() + stack(inputs).square().sum()
+    both = torch.autograd.grad(total, list(stack.parameters()))
+    for a, b, c in zip(once, again, both, strict=True):
+        assert torch.equal(a, b)
+        torch.testing.assert_close(c, 2 * a)
+
+
+def test_written_out_without_gradients_it_is_the_same() -> None:
+    stack, inputs = stacked(KERNEL[0], range(2)), sentences(2, 3)
+    with torch.no_grad():
+        plain = stack(inputs)
+    torch.testing.assert_close(plain, stack(inputs))
+    assert not plain.requires_grad

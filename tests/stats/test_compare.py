@@ -48,6 +48,19 @@ def test_unpaired_p_enumerates_all_splits(a, b) -> None:
     assert comparison.effect_size == pytest.approx(wins.mean())
 
 
+def test_p_is_scipys() -> None:
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(0.4, 1, 7), rng.normal(0, 1, 7)
+
+    def difference(x, y, axis):
+        return np.mean(x, axis=axis) - np.mean(y, axis=axis)
+
+    flips = stats.permutation_test((a - b,), np.mean, permutation_type="samples")
+    assert paired(a, b).p == pytest.approx(flips.pvalue)
+    shuffles = stats.permutation_test((a[:6], b), difference)
+    assert unpaired(a[:6], b).p == pytest.approx(shuffles.pvalue)
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.3, 0.6])
 def test_random_permutations_agree_with_the_t_test(gap: float) -> None:
     rng = np.random.default_rng(8)

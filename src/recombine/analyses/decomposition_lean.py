@@ -43,7 +43,8 @@ class Lean:
         self._hidden = (layer.hidden_weight[own] * doubled[:, None]).T.contiguous()
         self._input = (layer.input_weight[own] * doubled[:, None]).T.contiguous()
         self._outside = -at_bias[:n] * at_bias[2 * n :]
-        self._read = None if known.read is None else known.read[:, own]
+        assert known.read is not None
+        self._read = known.read[:, own]
         self._table = bias.new_empty(len(known.before), 9 * n)
         total, half, now, gate, squashed = self._columns(self._table, n)
         torch.add(known.before[:, own], bias, out=total).mul_(doubled)
@@ -77,7 +78,7 @@ class Lean:
         alone = torch.addmm(self._bias, h, self._hidden, out=self._alone[:count])
         if below is not None:
             alone.addmm_(below, self._input)
-        elif inside is not None and self._read is not None:
+        elif inside is not None:
             alone.addcmul_(self._read.index_select(0, rows).mul_(self._doubled), inside)
         without = torch.sub(total, alone, out=self._without[:count]).sigmoid_()
         alone.sigmoid_().sub_(without)

@@ -26,7 +26,7 @@ class Shared:
     """What one layer does on some steps of some sequences, a row each: [row, …]."""
 
     read: Tensor | None
-    """The input's share of the pre-activations; none above the first layer."""
+    """The input's share of the pre-activations; none where it is not needed."""
     before: Tensor
     """Pre-activations with their biases. LSTM: i, f, g, o. GRU: r, z, n, then U_n h + its bias."""
     gates: Tensor

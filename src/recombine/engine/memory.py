@@ -20,7 +20,7 @@ LARGEST = 2**25
 
 def keep_memory() -> None:
     """Ask this process's allocator to keep what is freed; where it is not glibc's, do nothing."""
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):
         option = ctypes.CDLL(None).mallopt
         option(MMAP_THRESHOLD, LARGEST)
         option(TRIM_THRESHOLD, KEPT)

@@ -188,7 +188,7 @@ class StackedSeq2Seq(SequenceStack):
     ) -> Float[Tensor, "seed batch output class"]:
         inputs = inputs.expand(self.lanes, *inputs.shape[1:])
         steps = self._outputs if steps is None else steps
-        if not sees_all(tap) and steps and seq2seq_kernel.serves(self.encoder, self.decoder):
+        if not sees_all(tap) and seq2seq_kernel.serves(self.encoder, self.decoder):
             logits, looks = seq2seq_kernel.unroll(
                 self.encoder, self.decoder, inputs, targets, steps
             )

@@ -59,7 +59,8 @@ def unroll(
         decoder.embedding, *_weights(decoder.cell), decoder.output, decoder.output_bias, *focus,
     )  # fmt: skip
     keeps = reader.convention == "torch" if isinstance(reader, GRU) else None
-    found = Unroll.apply(_Plan(keeps, steps, targets), inputs, *parameters)  # type: ignore[no-untyped-call]
+    plan = _Plan(keeps, steps, targets, torch.is_grad_enabled())
+    found = Unroll.apply(plan, inputs, *parameters)  # type: ignore[no-untyped-call]
     logits, looks = found
     return logits, looks
 
@@ -76,6 +77,8 @@ class _Plan:
     """The convention of a GRU; none: an LSTM."""
     steps: int
     targets: Tensor | None
+    returns: bool
+    """Whether there may be a way back, so that what it needs is kept."""
 
     def step(self, projected: Tensor, recurrent: Tensor, state: State) -> tuple[State, Saved]:
         """A cell's step."""
@@ -97,20 +100,21 @@ class _Plan:
 class _Use:
     """A weight and its bias: what they were given on the way there, and on the way back."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self.weight, self.bias = weight, bias
+    def __init__(self, weight: Tensor, bias: Tensor | None, *, keep: bool) -> None:
+        self.weight, self.bias, self._keep = weight, bias, keep
         self.given: list[Tensor] = []
         self.returned: list[Tensor] = []
 
     def __call__(self, x: Tensor) -> Tensor:
-        self.given.append(x)
+        if self._keep:
+            self.given.append(x)
         y = product(x, self.weight)
         return y if self.bias is None else y.add_(self.bias.unsqueeze(1))
 
-    def back(self, by_y: Tensor, *, onward: bool = True) -> Tensor:
+    def back(self, by_y: Tensor) -> Tensor:
         """The gradient of what was given last that has not been gone back to."""
         self.returned.append(by_y)
-        return product(by_y, self.weight.mT) if onward else by_y
+        return product(by_y, self.weight.mT)
 
     def gradients(self) -> tuple[Tensor | None, Tensor]:
         """Of the weight, unless it is frozen, and of the bias."""
@@ -139,42 +143,52 @@ class Unroll(torch.autograd.Function):
 
 
 class _Run:
-    """One pass there, and back."""
+    """One pass there, and back as often as one likes."""
 
     def __init__(self, plan: _Plan, inputs: Tensor, parameters: tuple[Tensor, ...]) -> None:
-        self.plan, self.inputs, self.parameters = plan, inputs, parameters
+        self.plan, self.inputs = plan, inputs
         (
             embedding, wi, bi, wh, bh, keys, keys_bias, query, self.score, self.score_bias,
-            self.words, di, dbi, dh, dbh, output, output_bias, *focus,
+            words, di, dbi, dh, dbh, output, output_bias, *focus,
         ) = parameters  # fmt: skip
-        self.embed = _Use(embedding, None)
-        self.project, self.recur = _Use(wi, bi), _Use(wh, bh)
-        self.keys, self.query = _Use(keys, keys_bias), _Use(query, None)
-        self.dec_project, self.dec_recur = _Use(di, dbi), _Use(dh, dbh)
-        self.write = _Use(output, output_bias)
-        self.focus = _Use(focus[0], focus[1]) if focus else None
+        self.uses: list[_Use] = []
+        self.embed = self._use(embedding)
+        self.project, self.recur = self._use(wi, bi), self._use(wh, bh)
+        self.keys, self.query = self._use(keys, keys_bias), self._use(query)
+        self.words = self._use(words)
+        self.dec_project, self.dec_recur = self._use(di, dbi), self._use(dh, dbh)
+        self.write = self._use(output, output_bias)
+        self.focus = self._use(focus[0], focus[1]) if focus else None
         self.present: Bool[Tensor, "seed batch time"] = inputs.sum(-1) > 0
         self.whole = bool(self.present.all())
         self.read: list[Saved] = []
         """Of the reader's steps."""
-        self.wrote: list[tuple[Tensor, ...]] = []
-        """Of the decoder's: α, u, [c; e], and the mask and value of the focus if there is one."""
-        self.cells: list[Saved] = []
-        self.fed: list[Tensor] = []
-        """The word fed to each step, as one-hot rows."""
+        self.looked: list[tuple[Tensor, ...]] = []
+        """Of the decoder's: α, u, and with a focus the context and what it is multiplied by."""
+        self.wrote: list[Saved] = []
+        """Of the decoder's cell."""
+
+    def _use(self, weight: Tensor, bias: Tensor | None = None) -> _Use:
+        self.uses.append(_Use(weight, bias, keep=self.plan.returns))
+        return self.uses[-1]
+
+    def _note(self, notes: list[Saved], saved: Saved) -> None:
+        if self.plan.returns:
+            notes.append(saved)
 
     def there(self) -> tuple[Tensor, Tensor]:
         """The scores and where each step looked."""
         state = self._encode()
-        seeds, batch, classes = *self.inputs.shape[:2], self.words.shape[1]
-        word = torch.full((seeds, batch), classes - 1, device=self.inputs.device)
+        seeds, batch, rows = *self.inputs.shape[:2], self.words.weight.shape[1]
+        word = torch.full((seeds, batch), rows - 1, device=self.inputs.device)
         logits, looks = [], []
         for t in range(self.plan.steps):
-            one_hot = self.inputs.new_zeros(seeds, batch, classes)
-            self.fed.append(one_hot.scatter_(-1, word.unsqueeze(-1), 1.0))
-            x, alpha = self._look(state[0], product(self.fed[-1], self.words))
+            one_hot = self.inputs.new_zeros(seeds, batch, rows).scatter_(
+                -1, word.unsqueeze(-1), 1.0
+            )
+            x, alpha = self._look(state[0], self.words(one_hot))
             state, saved = self.plan.step(self.dec_project(x), self.dec_recur(state[0]), state)
-            self.cells.append(saved)
+            self._note(self.wrote, saved)
             logits.append(self.write(state[0]))
             looks.append(alpha)
             if self.plan.targets is None:
@@ -196,7 +210,7 @@ class _Run:
             # Before the first word there is no state to be multiplied.
             recurrent = self.recur(state[0]) if t else bias.unsqueeze(1).expand(-1, batch, -1)
             new, saved = self.plan.step(projected[:, :, t], recurrent, state)
-            self.read.append(saved)
+            self._note(self.read, saved)
             state = new if self.whole else self._held(t, new, state)
             states.append(state[0])
         self.values = torch.stack(states, dim=2)
@@ -220,61 +234,63 @@ class _Run:
         context = (alpha.unsqueeze(-1) * self.values).sum(2)
         both = torch.cat([context, word], dim=-1)
         if self.focus is None:
-            self.wrote.append((alpha, units, both))
+            self._note(self.looked, (alpha, units))
             return both, alpha
         gate = torch.relu(self.focus(both))
-        self.wrote.append((alpha, units, context, gate))
+        self._note(self.looked, (alpha, units, context, gate))
         return context * gate, alpha
 
     def back(
         self, by_logits: Tensor, by_looks: Tensor, *, wanted: bool
     ) -> tuple[Tensor | None, list[Tensor | None]]:
         """The gradients of the inputs, if wanted, and of every parameter."""
+        for use in self.uses:
+            use.returned.clear()
         by_values, by_positions = torch.zeros_like(self.values), torch.zeros_like(self.positions)
-        by_score = torch.zeros_like(self.score)
-        by_state: State | None = None
-        by_scores, by_words = [], []
+        by_score, by_score_bias = torch.zeros_like(self.score), torch.zeros_like(self.score_bias)
+        by_state: State = tuple(torch.zeros_like(part) for part in self._state())
         for t in reversed(range(self.plan.steps)):
-            by_h = self.write.back(by_logits[:, :, t])
-            by_state = (by_h, *self._nothing()) if by_state is None else _added(by_state, by_h)
-            by_input, by_recurrent, by_state = self.plan.back(by_state, self.cells[t])
+            by_state = _added(by_state, self.write.back(by_logits[:, :, t]))
+            by_input, by_recurrent, by_state = self.plan.back(by_state, self.wrote[t])
             by_state = _added(by_state, self.dec_recur.back(by_recurrent))
-            by_context, by_word = self._look_back(t, self.dec_project.back(by_input))
-            by_words.append(by_word)
-            alpha, units = self.wrote[t][:2]
+            by_context = self._look_back(t, self.dec_project.back(by_input))
+            alpha, units = self.looked[t][:2]
             by_alpha = (by_context.unsqueeze(2) * self.values).sum(-1) + by_looks[:, :, t]
             by_values += alpha.unsqueeze(-1) * by_context.unsqueeze(2)
-            by = alpha * (by_alpha - (alpha * by_alpha).sum(-1, keepdim=True))
-            by_scores.append(by)
-            by_score += (by.unsqueeze(-1) * units).sum((1, 2))
-            by_units = (by.unsqueeze(-1) * self.score[:, None, None]).mul_(units > 0)
+            by_scores = alpha * (by_alpha - (alpha * by_alpha).sum(-1, keepdim=True))
+            by_score_bias += by_scores.sum((1, 2)).unsqueeze(1)
+            by_score += (by_scores.unsqueeze(-1) * units).sum((1, 2))
+            by_units = (by_scores.unsqueeze(-1) * self.score[:, None, None]).mul_(units > 0)
             by_positions += by_units
             by_state = _added(by_state, self.query.back(by_units.sum(2)))
-        assert by_state is not None
         by_values += self.keys.back(by_positions.flatten(1, 2)).view_as(by_values)
-        by_embedded, first = self._encode_back(by_state, by_values)
-        by_inputs = self.embed.back(by_embedded, onward=wanted)
-        gradients = self._gradients(first, by_score, by_scores, by_words)
+        by_embedded, by_first = self._encode_back(by_state, by_values)
+        by_inputs = self.embed.back(by_embedded)
+        gradients = self._gradients(by_first, by_score, by_score_bias)
         return by_inputs.view_as(self.inputs) if wanted else None, gradients
 
-    def _nothing(self) -> State:
-        """No gradient of the memory of an LSTM comes from behind the last step."""
-        return () if self.plan.keeps is not None else (torch.zeros_like(self.cells[0][4]),)
+    def _state(self) -> State:
+        """Tensors like the state's parts."""
+        return (self.values[:, :, 0],) * (2 if self.plan.keeps is None else 1)
 
-    def _look_back(self, t: int, by_x: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients of the context and of the word's embedding."""
+    def _look_back(self, t: int, by_x: Tensor) -> Tensor:
+        """The gradient of the context; that of the word goes to its embedding."""
         size = self.values.shape[-1]
         if self.focus is None:
-            return by_x[..., :size], by_x[..., size:]
-        context, gate = self.wrote[t][2:]
-        by_both = self.focus.back((by_x * context).mul_(gate > 0))
-        return by_both[..., :size] + by_x * gate, by_both[..., size:]
+            by_context, by_word = by_x[..., :size], by_x[..., size:]
+        else:
+            context, gate = self.looked[t][2:]
+            by_both = self.focus.back((by_x * context).mul_(gate > 0))
+            by_context, by_word = by_both[..., :size] + by_x * gate, by_both[..., size:]
+        self.words.returned.append(by_word)
+        return by_context
 
     def _encode_back(self, by_state: State, by_values: Tensor) -> tuple[Tensor, Tensor]:
         """The gradients of the embedded words, and of the first step's recurrent share."""
         if not self.whole:
             by_values = by_values.masked_fill(~self.present.unsqueeze(-1), 0.0)
-        by_projected, first = [], by_values
+        by_projected: list[Tensor] = []
+        by_recurrent = by_state[0]  # of the step before, once there is one
         for t in reversed(range(len(self.read))):
             by_state = _added(by_state, by_values[:, :, t])
             held: State | None = None
@@ -282,38 +298,30 @@ class _Run:
                 here = self.present[:, :, t].unsqueeze(-1)
                 held = tuple(part.masked_fill(here, 0.0) for part in by_state)
                 by_state = tuple(part.masked_fill(~here, 0.0) for part in by_state)
-            by_input, first, by_state = self.plan.back(by_state, self.read[t])
+            by_input, by_recurrent, by_state = self.plan.back(by_state, self.read[t])
             by_projected.append(by_input)
             if t:
-                by_state = _added(by_state, self.recur.back(first))
+                by_state = _added(by_state, self.recur.back(by_recurrent))
             if held is not None:
                 by_state = tuple(a + b for a, b in zip(by_state, held, strict=True))
         every = torch.stack(by_projected[::-1], dim=2).flatten(1, 2)
-        return self.project.back(every), first
+        return self.project.back(every), by_recurrent
 
     def _gradients(
-        self,
-        first: Tensor,
-        by_score: Tensor,
-        by_scores: Sequence[Tensor],
-        by_words: Sequence[Tensor],
+        self, by_first: Tensor, by_score: Tensor, by_score_bias: Tensor
     ) -> list[Tensor | None]:
         """Of every parameter, in the order in which they were given."""
         by_hidden: Tensor | None = torch.zeros_like(self.recur.weight)
-        by_hidden_bias = first.sum(1)
+        by_hidden_bias = by_first.sum(1)
         if self.recur.returned:  # none in sources of a single word
             by_hidden, rest = self.recur.gradients()
             by_hidden_bias = by_hidden_bias + rest
-        by_score_bias = sum(by.sum((1, 2)) for by in by_scores)
-        assert isinstance(by_score_bias, Tensor)
         focus = self.focus.gradients() if self.focus else ()
         return [
             self.embed.gradients()[0], *self.project.gradients(), by_hidden, by_hidden_bias,
-            *self.keys.gradients(), self.query.gradients()[0], by_score,
-            by_score_bias.unsqueeze(1),
-            weight_gradient(_rows(self.fed), _rows(by_words[::-1]), self.words),
-            *self.dec_project.gradients(), *self.dec_recur.gradients(), *self.write.gradients(),
-            *focus,
+            *self.keys.gradients(), self.query.gradients()[0], by_score, by_score_bias,
+            self.words.gradients()[0], *self.dec_project.gradients(),
+            *self.dec_recur.gradients(), *self.write.gradients(), *focus,
         ]  # fmt: skip
 
 

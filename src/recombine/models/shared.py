@@ -10,8 +10,8 @@ when all uses of a pass have done so, the weight's gradient is one product over 
 Each use reports 1 to the collecting node, and autograd adds these up on the way, so the collector
 knows how many of the notes laid down last belong to its own pass.
 
-Where a weight of one seed has a `.grad`, its memory is used for the new gradient: asking the system
-for 14 MB in every update costs more than filling them.
+Where a weight of one seed has a `room` (see `training.flat`), its gradient is written there: asking
+the system for 14 MB in every update costs more than filling them. The next pass writes over it.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _aligned(tensor: Tensor) -> Tensor:
 def weight_gradient(
     x: Float[Tensor, "seed row in"], y: Float[Tensor, "seed row out"], weight: Tensor
 ) -> Float[Tensor, "seed in out"]:
-    """The gradient of a weight that made y's gradients of x's, in the memory of its last one."""
-    room = weight.grad
+    """xᵀ y of each seed: the gradient of a weight that was given x and got y back; in its room."""
+    room: Tensor | None = getattr(weight, "room", None)
     if room is None or room.shape[0] > 1:
         return product(x.mT, y)
     torch.mm(x[0].T, y[0], out=room[0])

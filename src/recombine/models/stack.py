@@ -45,8 +45,8 @@ def odds(raw: Float[Tensor, "*lead output 1"]) -> Float[Tensor, "*lead output 2"
 def sees_all(tap: Tap) -> bool:
     """Whether a tap may look at any site.
 
-    If not, a network may show it the attention alone: it is then faster, with the same outputs.
-    A tap says so by an attribute `attention_only` that is true.
+    If not, a network may show it the attention alone, and pass on what stood there before: it is
+    then faster, with the same outputs. A tap says so by an attribute `attention_only` that is true.
     """
     return tap is not untouched and not getattr(tap, "attention_only", False)
 

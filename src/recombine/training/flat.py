@@ -34,7 +34,7 @@ class Flat:
         ):
             room.copy_(parameter.detach())
             parameter.data = room
-            parameter.grad = gradient
+            parameter.room = gradient  # type: ignore[attr-defined]
 
     def views(self, vector: Float[Tensor, "1 total"]) -> list[Tensor]:
         """The parts of such a vector that belong to each parameter."""
