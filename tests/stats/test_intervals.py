@@ -148,6 +148,8 @@ def test_text() -> None:
 def test_text_shows_two_digits_of_a_small_width() -> None:
     assert Interval(2e-5, 1e-5, 4e-5, 0.95, 9, "by hand").text() == "0.000020 [0.000010, 0.000040]"
     assert Interval(0.5, 0.5, 0.5, 0.95, 9, "by hand").text() == "0.500 [0.500, 0.500]"
+    assert Interval(1.3e-15, 0, 2e-15, 0.95, 3, "by hand").text() == "1.3e-15 [0.0e+00, 2.0e-15]"
+    assert Interval(0.0, 0.0, 0.0, 0.95, 3, "by hand").text() == "0.000 [0.000, 0.000]"
 
 
 def test_sides() -> None:

@@ -17,6 +17,8 @@ from scipy import special  # type: ignore[import-untyped, unused-ignore]
 from recombine.stats.bootstrap import Sample, Statistic, bounds, sample, within_unit
 
 MOST_DECIMALS = 9
+TINY = 1e-6
+"""Numbers all smaller than this are written by powers of ten."""
 FEW = 20
 """Below so many values the bootstrap of a mean is too narrow by more than 3 points of coverage."""
 
@@ -47,7 +49,13 @@ class Interval:
         return self.low <= x <= self.high
 
     def text(self, digits: int | None = None) -> str:
-        """`0.482 [0.455, 0.510]`; without `digits`, as many decimals as the width needs."""
+        """`0.482 [0.455, 0.510]`; without `digits`, as many decimals as the width needs.
+
+        Where that would be more than a reader can count, powers of ten: `1.3e-15 [1.1e-15, …]`.
+        """
+        largest = max(abs(self.estimate), abs(self.low), abs(self.high))
+        if digits is None and 0 < largest < TINY:
+            return format(self, ".1e")
         return format(self, f".{self._decimals() if digits is None else digits}f")
 
     def __format__(self, spec: str) -> str:
