@@ -56,9 +56,10 @@ def test_without_gradients_it_is_the_plain_product() -> None:
         torch.testing.assert_close(Shared(weight, bias)(x), plain(weight, bias)(x))  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 7, 21])
+@pytest.mark.parametrize("rows", [1, 2, 7, 21, 48])
 @pytest.mark.parametrize(
-    ("inner", "outer"), [(5, 15), (9, 5), (16, 5), (16, 48), (31, 33), (192, 576), (384, 192)]
+    ("inner", "outer"),
+    [(32, 1), (5, 15), (9, 5), (16, 5), (16, 48), (31, 33), (192, 576), (384, 192)],
 )
 def test_products_round_the_same_beside_any_other_seeds(rows: int, inner: int, outer: int) -> None:
     generator = torch.Generator().manual_seed(0)

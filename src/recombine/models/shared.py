@@ -34,10 +34,11 @@ def product(
     """A seed's rows times its own matrix, rounded the same beside any other seeds.
 
     BLAS rounds by how numbers lie in memory. Where a seed's numbers would not begin at a multiple
-    of 64 bytes, products are taken seed by seed, from memory that does.
+    of 64 bytes, products are taken seed by seed, from memory that does; so are those by a single
+    column, which it treats as a vector.
     """
     rows, inner, outer = x.shape[1], x.shape[2], weight.shape[2]
-    if not any(size % LINE for size in (rows * inner, inner * outer, rows * outer)):
+    if outer > 1 and not any(size % LINE for size in (rows * inner, inner * outer, rows * outer)):
         return torch.bmm(_aligned(x), _aligned(weight))
     if x.shape[0] == 1:
         return torch.mm(_aligned(x[0]), _aligned(weight[0])).unsqueeze(0)
