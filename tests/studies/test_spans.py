@@ -133,9 +133,10 @@ def test_the_judges_tell_a_world_as_published_from_its_opposite() -> None:
     turned = {(k, n): level[n] * (k / 8 if n == middle else 1) for k in (2, 4, 8) for n in level}
     turned[2, few] = 0.5
     opposite = _length(turned, {2: 0.001, 4: 0.005, 8: 0.4})
-    for name in ("C1", "C2", "C3"):
+    for name in ("C1", "C2", "C2-declines", "C3"):
         assert judges[name](published, 0.98).outcome == "reproduced", name
     assert judges["C2"](opposite, 0.98).outcome == "contradicted"
+    assert judges["C2-declines"](opposite, 0.98).outcome == "contradicted"
     assert judges["C3"](opposite, 0.98).outcome == "contradicted"
     turned[2, few] = 0.02
     assert judges["C1"](_length(turned, {2: 0.1, 4: 0.1, 8: 0.1}), 0.98).outcome == "contradicted"

@@ -13,14 +13,23 @@ from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Figure, Panel, Rule
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
+from recombine.studies.spans_cells import SpansRun
 from recombine.studies.spans_reading import COLOURS, final, line
-from recombine.studies.spans_settings import EXAMPLES, LENGTHS, PROFILES, QUICK, SMALLEST, setting
+from recombine.studies.spans_settings import (
+    EXAMPLES,
+    LENGTHS,
+    PAPER,
+    PROFILES,
+    ROOMY,
+    SMALLEST,
+    setting,
+)
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
 
 LOW = 0.05
 """The line of C2 and C3, as their rules state it."""
-EPOCHS = {"quick": QUICK.reading.epochs, "paper": 40}
+EPOCHS = {"quick": ROOMY.reading.epochs, "paper": 40}
 
 
 def cell(conduit: int, rules: int) -> str:
@@ -39,14 +48,22 @@ class LengthPart(Part):
     smallest: ClassVar[tuple[str, ...]] = SMALLEST
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        def run(k: int, n: int) -> SpansRun:
+            return setting(scale, conduit=k, rules=n, epochs=EPOCHS[scale], quick=ROOMY)
+
         return {
-            cell(k, n): Need(setting(scale, conduit=k, rules=n, epochs=EPOCHS[scale]), range(seeds))
+            cell(k, n): Need(run(k, n), range(seeds))
             for k in LENGTHS[scale]
             for n in EXAMPLES[scale]
         }
 
     def judges(self) -> Mapping[str, Judge]:
-        return {"C1": needs_more, "C2": conduit_is_nothing, "C3": rare_is_flat}
+        return {
+            "C1": needs_more,
+            "C2": conduit_is_nothing,
+            "C2-declines": conduit_declines,
+            "C3": rare_is_flat,
+        }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (probabilities(results),)
@@ -73,15 +90,17 @@ def needs_more(results: Results, level: float) -> Verdict:
 
 
 def conduit_is_nothing(results: Results, level: float) -> Verdict:
-    """C2: P(ω | conduit) is below the line at every length, and falls from shortest to longest."""
+    """C2: P(ω | conduit) is below the line at every length."""
     lengths, most = LENGTHS[results.scale], EXAMPLES[results.scale][-1]
-    verdicts = [
-        (f"k = {k}", stats.below(stats.mean(_conduit(results, k, most), level=level), LOW))
-        for k in lengths
-    ]
-    fall = _conduit(results, lengths[0], most) - _conduit(results, lengths[-1], most)
-    verdicts.append(("falls", stats.above(stats.mean(fall, level=level), 0.0)))
-    return all_of(verdicts)
+    found = {k: stats.mean(_conduit(results, k, most), level=level) for k in lengths}
+    return all_of([(f"k = {k}", stats.below(p, LOW)) for k, p in found.items()])
+
+
+def conduit_declines(results: Results, level: float) -> Verdict:
+    """C2: and falls from shortest to longest, in powers of ten."""
+    lengths, most = LENGTHS[results.scale], EXAMPLES[results.scale][-1]
+    short, long = (np.log10(_conduit(results, k, most)) for k in (lengths[0], lengths[-1]))
+    return stats.above(stats.mean(short - long, level=level), 0.0)
 
 
 def rare_is_flat(results: Results, level: float) -> Verdict:
@@ -125,6 +144,8 @@ def _defined(values: np.ndarray) -> np.ndarray:
 def by_length(results: Results) -> Figure:
     """Figure 1."""
     lengths, examples = LENGTHS[results.scale], EXAMPLES[results.scale]
+    words = (PAPER if results.scale == "paper" else ROOMY).task.words
+    chance = Rule(1 / words, "y", "chance")
     across = Axis("length of the conduit, k", ticks=tuple(map(float, lengths)))
     titles = {"the open symbol": (_opened, "P(ω | α)"), "the conduit": (_conduit, "P(ω | conduit)")}
     panels = []
@@ -136,8 +157,7 @@ def by_length(results: Results) -> Figure:
             )
             for i, n in enumerate(examples)
         )  # fmt: skip
-        words = 1 / (1002 if results.scale == "paper" else QUICK.task.words)
-        panels.append(Panel(across, Axis(label), (*marks, Rule(words, "y", "chance")), title=title))
+        panels.append(Panel(across, Axis(label), (*marks, chance), title=title))
     return Figure(
         id="by-length",
         title="The probability of ω, from the open symbol alone and from the conduit alone",
