@@ -1,10 +1,9 @@
 """A shared weight has the gradient that plain autograd gives it, whatever passes came before."""
 
-import pytest
 import torch
 from torch import Tensor
 
-from recombine.models.shared import Shared, product
+from recombine.models.shared import Shared
 
 
 def setting() -> tuple[Tensor, Tensor, Tensor]:
@@ -54,22 +53,3 @@ def test_without_gradients_it_is_the_plain_product() -> None:
     weight, bias, x = setting()
     with torch.no_grad():
         torch.testing.assert_close(Shared(weight, bias)(x), plain(weight, bias)(x))  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("rows", [1, 2, 7, 21, 48])
-@pytest.mark.parametrize(
-    ("inner", "outer"),
-    [(32, 1), (5, 15), (9, 5), (16, 5), (16, 48), (31, 33), (192, 576), (384, 192)],
-)
-def test_products_round_the_same_beside_any_other_seeds(rows: int, inner: int, outer: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(6, rows, inner, generator=generator)
-    weight = torch.randn(6, inner, outer, generator=generator)
-    y = product(x, weight)
-    torch.testing.assert_close(y, torch.bmm(x, weight))
-    for lanes in ([0], [3], [1, 4], [5, 0, 2]):
-        a, b, c = x[lanes].clone(), weight[lanes].clone(), y[lanes].clone()
-        assert torch.equal(product(a, b), y[lanes])
-        back = product(y, weight.transpose(1, 2))[lanes]
-        assert torch.equal(product(c, b.transpose(1, 2)), back)
-        assert torch.equal(product(a.transpose(1, 2), c), product(x.transpose(1, 2), y)[lanes])

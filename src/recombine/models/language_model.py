@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from recombine.errors import BadValue
 from recombine.models.model import Model
 from recombine.models.next_word import next_word_loss
-from recombine.models.products import lane_product
+from recombine.models.products import product
 from recombine.models.recurrent import GATES, State, Weights, run_layer, zeros
 from recombine.models.stack import Stack, Tap, untouched
 from recombine.seeds import stream
@@ -189,8 +189,8 @@ class StackedLanguageModel(Stack):
             raise BadValue("models/language-model inputs", tuple(inputs.shape[2:]), legal)
         lanes, batch, time, _ = (self.lanes, *rows.shape[1:])
         flat = rows.transpose(1, 2).reshape(len(rows), time * batch, -1).expand(lanes, -1, -1)
-        embedded = lane_product(flat, self.embedding).reshape(lanes, time, batch, -1)
+        embedded = product(flat, self.embedding).reshape(lanes, time, batch, -1)
         values, _ = self.states(embedded, self.start(batch), tap=tap)
-        raw = lane_product(values[:, -1], self.last_weight.transpose(1, 2))
+        raw = product(values[:, -1], self.last_weight.transpose(1, 2))
         raw = raw + self.last_bias.unsqueeze(1)
         return tap("output", raw.reshape(lanes, batch, self._outputs, -1))

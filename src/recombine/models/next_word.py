@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from recombine.models.products import lane_product
+from recombine.models.products import product
 
 LARGE, EVEN = 256, 16
 """A vocabulary of at least so many words is filled up to a multiple."""
@@ -47,7 +47,7 @@ class NextWordLoss(torch.autograd.Function):
             weight = F.pad(weight, (0, 0, 0, missing))
             bias = F.pad(bias, (0, missing), value=-torch.inf)
         ctx.words = weight.shape[1] - missing
-        table = lane_product(states, weight.transpose(1, 2)).add_(bias.unsqueeze(1))
+        table = product(states, weight.transpose(1, 2)).add_(bias.unsqueeze(1))
         table.sub_(table.amax(-1, keepdim=True))
         right = table.gather(-1, words.unsqueeze(-1))
         total = table.exp_().sum(-1, keepdim=True)
@@ -63,8 +63,8 @@ class NextWordLoss(torch.autograd.Function):
         d_logits = table.scatter_add_(-1, words.unsqueeze(-1), -one)
         d_logits.mul_((d_loss / words.shape[1]).reshape(-1, 1, 1))
         return (
-            lane_product(d_logits, weight),
-            lane_product(d_logits.transpose(1, 2), states)[:, : ctx.words],
+            product(d_logits, weight),
+            product(d_logits.transpose(1, 2), states)[:, : ctx.words],
             torch.stack([lane.sum(0) for lane in d_logits])[:, : ctx.words],
             None,
         )

@@ -1,9 +1,9 @@
 """Products of stacked matrices whose bits do not depend on how many lanes there are.
 
-How MKL rounds a product depends on where its operands and its result begin in memory, modulo 32
-bytes. Lanes of a stack all begin at such a place if the numbers of a lane are a multiple of eight;
-otherwise every lane is multiplied from a copy of its own, which does. So is a product by a single
-row or column, which MKL treats as one by a vector, in yet another way.
+How BLAS rounds a product depends on how its operands and its result lie in memory. Every tensor
+that PyTorch makes begins at a multiple of 64 bytes, so a lane alone does; a lane of a stack does if
+the numbers of each fill such lines. Where they do not, lanes are multiplied one by one, from memory
+that begins there.
 """
 
 from __future__ import annotations
@@ -12,16 +12,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-EVEN = 8
-"""Numbers (of four bytes) in 32 bytes."""
+LINE = 16
+"""Numbers (of four bytes) in 64 bytes."""
 
 
-def lane_product(
+def product(
     a: Float[Tensor, "seed row inner"], b: Float[Tensor, "seed inner column"]
 ) -> Float[Tensor, "seed row column"]:
-    """The product of each lane."""
+    """The product of each lane.
+
+    One by a single column is taken lane by lane as well: BLAS treats it as one by a vector.
+    """
     rows, inner, columns = (*a.shape[1:], b.shape[2])
     sizes = (rows * inner, inner * columns, rows * columns)
-    if min(rows, columns) > 1 and all(size % EVEN == 0 for size in sizes):
-        return torch.bmm(a, b)
-    return torch.stack([x.clone() @ y.clone() for x, y in zip(a, b, strict=True)])
+    if columns > 1 and not any(size % LINE for size in sizes):
+        return torch.bmm(_aligned(a), _aligned(b))
+    if a.shape[0] == 1:
+        return torch.mm(_aligned(a[0]), _aligned(b[0])).unsqueeze(0)
+    pairs = zip(a, b, strict=True)
+    return torch.stack([torch.mm(_aligned(x), _aligned(y)) for x, y in pairs])
+
+
+def _aligned(tensor: Tensor) -> Tensor:
+    """The same numbers without gaps (transposed or not), from the beginning of a line on."""
+    dense = tensor.is_contiguous() or tensor.mT.is_contiguous()
+    return tensor if dense and tensor.data_ptr() % (4 * LINE) == 0 else tensor.clone()

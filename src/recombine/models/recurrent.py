@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from recombine.models.products import lane_product
+from recombine.models.products import product
 
 CellName = Literal["lstm", "gru"]
 GATES: dict[str, int] = {"lstm": 4, "gru": 3}
@@ -86,7 +86,7 @@ class GRULayer(torch.autograd.Function):
         n = hidden_weight.shape[-1]
         time, batch = inputs.shape[1:3]
         # The input's share of all pre-activations at once; in place they become gates.
-        flat = lane_product(inputs.flatten(1, 2), input_weight.transpose(1, 2))
+        flat = product(inputs.flatten(1, 2), input_weight.transpose(1, 2))
         gates = flat.add_(input_bias.unsqueeze(1)).reshape(len(inputs), time, batch, -1)
         states, recurrent = gates.new_empty(2, *gates.shape[:-1], n)
         for lanes in _groups(hidden_weight):
@@ -94,7 +94,7 @@ class GRULayer(torch.autograd.Function):
             before = h[lanes]
             for t in range(gates.shape[1]):
                 gate = gates[lanes, t]
-                past = lane_product(before, weight).add_(bias)
+                past = product(before, weight).add_(bias)
                 gate[..., : 2 * n].add_(past[..., : 2 * n]).sigmoid_()
                 r, z, candidate = gate.chunk(3, dim=-1)
                 recurrent[lanes, t] = past[..., 2 * n :]
@@ -125,7 +125,7 @@ class GRULayer(torch.autograd.Function):
                 torch.mul(d_state, to_update[lanes, t], out=d_past[..., n : 2 * n])
                 torch.mul(d_candidate, r[lanes, t], out=d_past[..., 2 * n :])
                 d_input[lanes, t, :, 2 * n :] = d_candidate
-                earlier = lane_product(d_past, back).addcmul_(d_state, z[lanes, t])
+                earlier = product(d_past, back).addcmul_(d_state, z[lanes, t])
                 if t:
                     d_h[lanes, t - 1].add_(earlier)
                 else:
@@ -133,9 +133,9 @@ class GRULayer(torch.autograd.Function):
         d_input[..., : 2 * n] = d_hidden[..., : 2 * n]
         flat_input, flat_hidden = d_input.flatten(1, 2), d_hidden.flatten(1, 2)
         return (
-            lane_product(flat_input, input_weight).reshape(inputs.shape),
-            lane_product(flat_input.transpose(1, 2), inputs.flatten(1, 2)),
-            lane_product(flat_hidden.transpose(1, 2), before.flatten(1, 2)),
+            product(flat_input, input_weight).reshape(inputs.shape),
+            product(flat_input.transpose(1, 2), inputs.flatten(1, 2)),
+            product(flat_hidden.transpose(1, 2), before.flatten(1, 2)),
             _summed(flat_input),
             _summed(flat_hidden),
             d_first,

@@ -30,7 +30,8 @@ from recombine.models.cells import GRU, Cell, State
 from recombine.models.decoder import Decoder
 from recombine.models.encoder import Encoder
 from recombine.models.gate_steps import Saved, gru_back, gru_step, lstm_back, lstm_step
-from recombine.models.shared import product, weight_gradient
+from recombine.models.products import product
+from recombine.models.shared import weight_gradient
 
 
 def serves(encoder: Encoder, decoder: Decoder) -> bool:

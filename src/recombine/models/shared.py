@@ -23,33 +23,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from recombine.models.products import product
+
 Notes = list[tuple[Tensor, Tensor]]
-LINE = 16
-"""Numbers in 64 bytes, the alignment of every tensor PyTorch makes."""
-
-
-def product(
-    x: Float[Tensor, "seed row in"], weight: Float[Tensor, "seed in out"]
-) -> Float[Tensor, "seed row out"]:
-    """A seed's rows times its own matrix, rounded the same beside any other seeds.
-
-    BLAS rounds by how numbers lie in memory. Where a seed's numbers would not begin at a multiple
-    of 64 bytes, products are taken seed by seed, from memory that does; so are those by a single
-    column, which it treats as a vector.
-    """
-    rows, inner, outer = x.shape[1], x.shape[2], weight.shape[2]
-    if outer > 1 and not any(size % LINE for size in (rows * inner, inner * outer, rows * outer)):
-        return torch.bmm(_aligned(x), _aligned(weight))
-    if x.shape[0] == 1:
-        return torch.mm(_aligned(x[0]), _aligned(weight[0])).unsqueeze(0)
-    pairs = zip(x, weight, strict=True)
-    return torch.stack([torch.mm(_aligned(row), _aligned(matrix)) for row, matrix in pairs])
-
-
-def _aligned(tensor: Tensor) -> Tensor:
-    """The same numbers without gaps (transposed or not), from a multiple of 64 bytes on."""
-    dense = tensor.is_contiguous() or tensor.mT.is_contiguous()
-    return tensor if dense and tensor.data_ptr() % (4 * LINE) == 0 else tensor.clone()
 
 
 def weight_gradient(

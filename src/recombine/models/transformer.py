@@ -28,8 +28,8 @@ from torch import Tensor, nn
 from recombine.errors import BadValue
 from recombine.models.initial import Initial
 from recombine.models.model import Model, Reads
+from recombine.models.products import product
 from recombine.models.sequence import SequenceStack
-from recombine.models.shared import product
 from recombine.models.stack import Tap, untouched
 
 Positions = Literal["absolute", "relative"]
