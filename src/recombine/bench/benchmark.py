@@ -20,6 +20,7 @@ class Measured:
 BENCHMARKS: Mapping[str, str] = {
     "audit": "recombine.bench.audit",
     "decomposition": "recombine.bench.decomposition",
+    "images": "recombine.bench.images",
     "lanes": "recombine.bench.lanes",
     "lm": "recombine.bench.lm",
     "pairs": "recombine.bench.pairs",

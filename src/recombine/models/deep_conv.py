@@ -18,6 +18,7 @@ from torch import Tensor
 from recombine.errors import BadValue
 from recombine.models.looped import Drawn, Looped, norm, normal
 from recombine.models.model import Model, Reads
+from recombine.models.spectral import pays
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
 
@@ -100,8 +101,9 @@ class StackedDeepConv(Looped):
     ) -> Float[Tensor, "seed batch output unit"]:
         h = inputs
         for i in range(self._convolutions):
+            pixels = pays(getattr(self, f"conv{i}_weight")[0])
             h = tap(f"conv.{i}", self.convolved(f"conv{i}", h).relu())
-            h = self.batch_normed(f"norm{i}", h)
+            h = self.batch_normed(f"norm{i}", h, pixels=pixels)
         h = self.each(lambda lane, x: F.max_pool2d(x, 2).flatten(1), h)
         for i in range(self._dense):
             h = tap(f"dense.{i}", self.dense(f"dense{i}", h).relu())

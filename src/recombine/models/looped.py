@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from recombine.models.spectral import by_pixels, pays, spectral_convolution
 from recombine.models.stack import Stack
 from recombine.seeds import torch_seed
 
@@ -41,8 +43,9 @@ def of_lane(stacked: Tensor, lane: int) -> Tensor:
     """What belongs to one lane, lying in memory as it would if the lane were alone.
 
     Products of matrices round differently for data that do not begin at a multiple of 64 bytes.
+    A lane that is alone is not picked, because the gradient of picking is a copy.
     """
-    part = stacked[lane]
+    part = stacked.squeeze(0) if len(stacked) == 1 else stacked[lane]
     return part if part.data_ptr() % 64 == 0 else part.clone()
 
 
@@ -79,7 +82,10 @@ class Looped(Stack):
 
         def layer(lane: int, x: Tensor) -> Tensor:
             offset = None if bias is None else of_lane(bias, lane)
-            return F.conv2d(x, of_lane(weight, lane), offset, stride=stride, padding=padding)
+            kernels = of_lane(weight, lane)
+            if stride == 1 and padding == 0 and pays(kernels):
+                return spectral_convolution(x, kernels, offset)
+            return F.conv2d(x, kernels, offset, stride=stride, padding=padding)
 
         return self.each(layer, h)
 
@@ -93,15 +99,22 @@ class Looped(Stack):
 
         return self.each(layer, h)
 
-    def batch_normed(self, name: str, h: Tensor) -> Tensor:
-        """Batch norm: by the batch in training, by running means otherwise."""
+    def batch_normed(self, name: str, h: Tensor, *, pixels: bool = False) -> Tensor:
+        """Batch norm: by the batch in training, by running means otherwise.
+
+        With `pixels`, of images that lie in memory pixel by pixel (see `spectral`).
+        """
         weight, bias, mean, variance = (
             getattr(self, f"{name}_{part}") for part in ("weight", "bias", "mean", "variance")
         )
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            running = mean[lane], variance[lane]
-            return F.batch_norm(x, *running, weight[lane], bias[lane], training=self.training)
+            given = mean[lane], variance[lane], weight[lane], bias[lane]
+            norm = partial(
+                F.batch_norm, running_mean=given[0], running_var=given[1], weight=given[2],
+                bias=given[3], training=self.training,
+            )  # fmt: skip
+            return by_pixels(x, norm) if pixels else norm(x)
 
         return self.each(layer, h)
 
