@@ -11,8 +11,9 @@ import numpy as np
 
 from recombine import stats
 from recombine.stats import Verdict
-from recombine.studies import realization_inside_shown as shown
+from recombine.studies import realization_inside_figures, realization_inside_tables
 from recombine.studies.figure import Figure
+from recombine.studies.realization_inside_tables import UNTRAINED, WORDS
 from recombine.studies.realization_looking import GATES, ROWS
 from recombine.studies.realization_reading import all_of, both, interval
 from recombine.studies.realization_surgery_cells import Inside
@@ -43,7 +44,7 @@ class InsidePart(Part):
         if scale == "paper":
             start = trials["baseline"]
             drawn = replace(start, recipe=replace(start.recipe, steps=0, evaluate_at=(0,)))
-            needs[shown.UNTRAINED] = Need(Inside(drawn, "last", FOLDS[scale]), range(seeds))
+            needs[UNTRAINED] = Need(Inside(drawn, "last", FOLDS[scale]), range(seeds))
         return needs
 
     def judges(self) -> Mapping[str, Judge]:
@@ -54,10 +55,10 @@ class InsidePart(Part):
         }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
-        return shown.tables(results)
+        return realization_inside_tables.tables(results)
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
-        return shown.figures(results)
+        return realization_inside_figures.figures(results)
 
 
 def groups_are_smaller(results: Results, level: float, *, variant: str) -> Verdict:
@@ -67,7 +68,7 @@ def groups_are_smaller(results: Results, level: float, *, variant: str) -> Verdi
         name = f"diagnostics/{row.name}.{variant}/units"
         baseline, guided = both(results, "baseline", "guided", name)
         fewer = interval(baseline - guided, level)
-        verdicts.append((shown.WORDS[row.name], stats.above(fewer, 0.0)))
+        verdicts.append((WORDS[row.name], stats.above(fewer, 0.0)))
     return all_of(verdicts)
 
 
