@@ -109,12 +109,11 @@ class Looped(Stack):
         )
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            given = mean[lane], variance[lane], weight[lane], bias[lane]
-            norm = partial(
-                F.batch_norm, running_mean=given[0], running_var=given[1], weight=given[2],
-                bias=given[3], training=self.training,
+            normed = partial(
+                F.batch_norm, running_mean=mean[lane], running_var=variance[lane],
+                weight=weight[lane], bias=bias[lane], training=self.training,
             )  # fmt: skip
-            return by_pixels(x, norm) if pixels else norm(x)
+            return by_pixels(x, normed) if pixels else normed(x)
 
         return self.each(layer, h)
 

@@ -162,13 +162,13 @@ def _conjugate(spectrum: Spectrum, out: int) -> Float[Tensor, "frequency twice_o
 def forward_transform(images: Planes, size: Size) -> Spectrum:
     """The frequencies of images that are filled up with zeros to a size."""
     height, width, columns = images.shape
-    down, across = _forward(size[0], height, images.dtype), _forward(size[1], width, images.dtype)
     half = size[0] // 2 + 1
     # Along the height: rows of (frequency, part), for the lower half of the frequencies.
-    down = down[:half].flatten(0, 1)
+    cos, sin = _circle(size[0], height, images.dtype)
+    down = torch.stack([cos[:half], -sin[:half]], 1).flatten(0, 1)
     found = torch.mm(down, images.view(height, -1)).view(half, 2 * width, columns)
     # Along the width, of complex numbers: (a + ib)(cos θ − i sin θ).
-    cos, sin = across[:, 0], -across[:, 1]
+    cos, sin = _circle(size[1], width, images.dtype)
     turn = torch.stack([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)], 1).flatten(0, 1)
     return torch.matmul(turn, found).view(-1, 2, columns)
 
@@ -176,23 +176,22 @@ def forward_transform(images: Planes, size: Size) -> Spectrum:
 def inverse_transform(spectrum: Spectrum, size: Size, cut: Size) -> Planes:
     """The first rows and columns of the images that have these frequencies."""
     columns, half = spectrum.shape[2], size[0] // 2 + 1
-    down, across = (_forward(side, n, spectrum.dtype) for side, n in zip(size, cut, strict=True))
     # Along the width: (a + ib)(cos θ + i sin θ), rows of (part, pixel).
-    cos, sin = across[:, 0].T, -across[:, 1].T
+    cos, sin = (part.T for part in _circle(size[1], cut[1], spectrum.dtype))
     turn = torch.cat([torch.stack([cos, -sin], 2), torch.stack([sin, cos], 2)]).flatten(1)
     found = torch.matmul(turn, spectrum.view(half, -1, columns))
     # Along the height: each frequency but the first (and the middle one) stands for two.
-    twice = torch.full((half, 1, 1), 2.0, dtype=spectrum.dtype)
-    twice[0] = 1.0
-    if size[0] % 2 == 0:
-        twice[-1] = 1.0
-    down = (down[:half] * twice / math.prod(size)).flatten(0, 1).T
-    return torch.mm(down, found.view(2 * half, -1)).view(*cut, columns)
+    cos, sin = _circle(size[0], cut[0], spectrum.dtype)
+    stands = cos.new_tensor([1 if 2 * f in (0, size[0]) else 2 for f in range(half)])
+    down = torch.stack([cos[:half], -sin[:half]], 1) * (stands / math.prod(size))[:, None, None]
+    return torch.mm(down.flatten(0, 1).T, found.view(2 * half, -1)).view(*cut, columns)
 
 
 @lru_cache(maxsize=256)
-def _forward(side: int, pixels: int, dtype: torch.dtype) -> Float[Tensor, "frequency 2 pixel"]:
-    """cos and −sin of 2π f p / side, for all frequencies and the first pixels."""
+def _circle(
+    side: int, pixels: int, dtype: torch.dtype
+) -> tuple[Float[Tensor, "frequency pixel"], Float[Tensor, "frequency pixel"]]:
+    """cos and sin of θ = 2π f p / side, for all frequencies f and the first pixels p."""
     turns = torch.outer(torch.arange(side), torch.arange(pixels)) % side
     angles = turns.double() * (2 * math.pi / side)
-    return torch.stack([angles.cos(), -angles.sin()], 1).to(dtype)
+    return angles.cos().to(dtype), angles.sin().to(dtype)
