@@ -1,15 +1,13 @@
-"""Lookup tables: the published split sizes, any other setting, the oracle, and official files."""
+"""Lookup tables: the published split sizes, any other setting, and the oracle."""
 
-import tarfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recombine.errors import BadValue, UsageError
+from recombine.errors import BadValue
 from recombine.tasks.lookup import LookupTables
 from recombine.tasks.sequence import StatesAttention
 from recombine.tasks.task import IGNORE
@@ -22,7 +20,6 @@ PUBLISHED = {
     "heldout_tables": 192,
     "new_compositions": 32,
 }
-OFFICIAL = Path("/work/shared/data/lookup/sample1.tar.xz")
 
 
 def sizes(task: LookupTables) -> dict[str, int]:
@@ -155,96 +152,3 @@ def test_drawing_from_the_product_is_the_same_listed_or_not(
 def test_settings_that_cannot_be_are_refused(field: str, value: int, legal: str) -> None:
     with pytest.raises(BadValue, match=legal):
         replace(LookupTables(), **{field: value})
-
-
-# Official files
-
-
-def folder(tmp_path: Path) -> Path:
-    """Files of a small sample in the official format, written from one of our own."""
-    task = LookupTables(tables=3, held_tables=1, held_compositions=1, validation=2, bits=2)
-    for name, z in task.splits().items():
-        inputs = task.render(z, np.zeros((len(z), 3, 0), np.float32))
-        lines = []
-        for source, answer in zip(inputs, task.targets(z), strict=True):
-            words = task.sentence(source)
-            looks = " ".join(map(str, range(len(words))))
-            lines.append(f"{' '.join(words)}\t{' '.join(task.decode(answer))}\t{looks}\n")
-        (tmp_path / f"{name}.tsv").write_text("".join(lines))
-    return tmp_path
-
-
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    ours = LookupTables(tables=3, held_tables=1, held_compositions=1, validation=2, bits=2)
-    theirs = LookupTables(path=str(folder(tmp_path)))
-    assert theirs.source_words == ours.source_words and theirs.sizes == ours.sizes
-    assert np.array_equal(theirs.content.maps, ours.content.maps)
-    for name, rows in ours.splits().items():
-        assert np.array_equal(theirs.splits()[name], rows)
-
-
-@pytest.mark.skipif(not OFFICIAL.exists(), reason="the official sample is not on this machine")
-def test_the_official_sample_has_the_published_splits(tmp_path: Path) -> None:
-    task = LookupTables(path=str(OFFICIAL))
-    assert sizes(task) == PUBLISHED
-    assert task.sizes == (8, 8, 9)
-    assert (len(task.source_words), len(task.target_words)) == (19, 11)
-    longer = sizes(replace(task, longest=3))
-    assert longer["longer_compositions_seen"] == 544
-    assert longer["longer_compositions_incremental"] == 1084
-    with tarfile.open(OFFICIAL) as archive:
-        archive.extractall(tmp_path, filter="data")
-    unpacked = LookupTables(path=str(tmp_path / "sample1"), longest=3)
-    for name in unpacked.splits():
-        examples = unpacked.show(z := unpacked.combinations(name), np.zeros((len(z), 4, 0)))
-        assert np.array_equal(unpacked.oracle(examples.inputs), examples.targets)
-    first = unpacked.sentence(unpacked.render(unpacked.splits()["heldout_compositions"][:1],
-                                              np.zeros((1, 4, 0)))[0])  # fmt: skip
-    assert first == ("010", "t1", "t6", ".")
-
-
-BROKEN = {
-    "01 t1\t01 10\t0 1": "expected a bit string, tables and '.'",
-    "01 x1 .\t01 10\t0 1 2": "'x1' is no table; expected a name such as t1",
-    "01 t1 .\t01 12\t0 1 2": "answer '12' is no bit string",
-    "01 t1 .\t01\t0 1 2": "1 answers to 1 tables",
-    "01 t1 .\t11 10\t0 1 2": "expected a copy of 01",
-    "01 t1 .": "1 columns, but expected source, answer",
-    "01 t1 .\t01 10\t0 2 1": "attention '0 2 1', but expected '0 1 2'",
-    "011 t1 .\t011 110\t0 1 2": "all must have equally many",
-}
-
-
-@pytest.mark.parametrize("line", BROKEN)
-def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
-    place = folder(tmp_path)
-    (place / "validation.tsv").write_text(f"\n{line}\n")
-    with pytest.raises(UsageError) as caught:
-        LookupTables(path=str(place)).splits()
-    message = str(caught.value)
-    assert BROKEN[line] in message and "\n" not in message
-    assert "validation.tsv line 2" in message or "all must" in message
-
-
-def test_answers_that_disagree_are_named_with_both_places(tmp_path: Path) -> None:
-    place = folder(tmp_path)
-    task = LookupTables(path=str(place))
-    wrong = f"{(int(task.content.maps[0, 1]) + 1) % 4:02b}"
-    (place / "validation.tsv").write_text(f"01 t1 .\t01 {wrong}\t0 1 2\n")
-    (place / "other.tsv").write_text("")  # a new name, so that nothing remembered is used
-    moved = place.rename(place.parent / "moved")
-    with pytest.raises(
-        UsageError, match=r"validation.tsv line 1: t1 makes 01 into .* as in .*train"
-    ):
-        LookupTables(path=str(moved)).splits()
-
-
-def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file or directory"):
-        LookupTables(path=str(tmp_path / "nowhere")).splits()
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match=r"there is no train.tsv"):
-        LookupTables(path=str(tmp_path / "empty")).splits()
-    (tmp_path / "bad.tar").write_text("this is no tar file")
-    with pytest.raises(UsageError, match="is no tar file"):
-        LookupTables(path=str(tmp_path / "bad.tar")).splits()

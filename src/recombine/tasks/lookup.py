@@ -21,7 +21,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from recombine.errors import BadValue
-from recombine.tasks.lookup_files import read
+from recombine.spec import later
+from recombine.tasks.lookup_files import fingerprint, read
 from recombine.tasks.lookup_sample import Sample, Setting, generate
 from recombine.tasks.sequence import SequenceTask
 from recombine.tasks.task import IGNORE, Factor, Output, Task
@@ -59,6 +60,8 @@ class LookupTables(SequenceTask):
     path: str = ""
     """A directory or tar file of the official format to read instead of drawing; then tables,
     bits and what is held out are as in the files."""
+    files: str = later("")
+    """Digest of the files at `path`, which is filled in: a changed file makes another task."""
 
     @classmethod
     def variants(cls) -> tuple[Task, ...]:
@@ -88,14 +91,15 @@ class LookupTables(SequenceTask):
             raise BadValue(f"{where}.longest", self.longest, "at least 2")
         if self.longer < 1:
             raise BadValue(f"{where}.longer", self.longer, "at least 1")
+        object.__setattr__(self, "files", fingerprint(self.path) if self.path else "")
         if self.path:
-            read(self.path)  # what is wrong with a file is told before anything is run
+            read(self.path, self.files)  # what is wrong is told before anything is run
 
     @property
     def content(self) -> Sample:
         """The tables and the splits, drawn or read."""
         if self.path:
-            return read(self.path)
+            return read(self.path, self.files)
         return generate(
             Setting(
                 tables=self.tables,
@@ -119,8 +123,8 @@ class LookupTables(SequenceTask):
     @property
     def factors(self) -> tuple[Factor, ...]:
         names = self.content.names
-        first, later = Factor("table 1", names), (*names, NONE)
-        rest = (Factor(f"table {i}", later) for i in range(2, self.longest + 1))
+        first, ended = Factor("table 1", names), (*names, NONE)
+        rest = (Factor(f"table {i}", ended) for i in range(2, self.longest + 1))
         return (Factor("input", self.strings), first, *rest)
 
     @property

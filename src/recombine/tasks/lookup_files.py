@@ -10,6 +10,7 @@ The tables themselves are nowhere written: they follow from the answers, which m
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -35,16 +36,34 @@ class Line:
     answers: tuple[str, ...]
 
 
+def fingerprint(path: str) -> str:
+    """A digest of the files of a sample: other files make another sample."""
+    return _digest(_files(path))
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    found = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        found.update(f"{name}.tsv {len(content)}\n".encode() + content)
+    return found.hexdigest()[:16]
+
+
 @functools.lru_cache(maxsize=16)
-def read(path: str) -> Sample:
-    """The sample in a directory or tar file; every `.tsv` in it is a split."""
+def read(path: str, digest: str) -> Sample:
+    """The sample in a directory or tar file that has this fingerprint; every `.tsv` is a split."""
+    files = _files(path)
+    if _digest(files) != digest:
+        raise UsageError(
+            f"{path}: its files are not those that were asked for, they have changed since; "
+            "run the same command again"
+        )
     lines = {
         name: [
             _parse(f"{path}: {name}.tsv line {at}", text)
             for at, text in enumerate(rows, start=1)
             if text
         ]
-        for name, rows in _files(path).items()
+        for name, rows in _texts(path, files).items()
     }
     every = [line for rows in lines.values() for line in rows]
     bits = {len(answer) for line in every for answer in line.answers}
@@ -66,8 +85,8 @@ def read(path: str) -> Sample:
     return Sample(bits_of, tuple(names), maps, splits)
 
 
-def _files(path: str) -> Mapping[str, list[str]]:
-    """The lines of every `.tsv`, by split; train first."""
+def _files(path: str) -> Mapping[str, bytes]:
+    """What stands in every `.tsv`, by split."""
     place = Path(path).expanduser()
     if place.is_dir():
         found = {file.stem: file.read_bytes() for file in sorted(place.glob("*.tsv"))}
@@ -80,6 +99,11 @@ def _files(path: str) -> Mapping[str, list[str]]:
             f"{path}: there is no train.tsv in it (found: {', '.join(found) or 'no .tsv at all'}); "
             "expected the directory or tar file of one official sample"
         )
+    return found
+
+
+def _texts(path: str, found: Mapping[str, bytes]) -> Mapping[str, list[str]]:
+    """The lines of every file; train first."""
     texts = {}
     for name in ["train", *(name for name in found if name != "train")]:
         try:

@@ -1,0 +1,124 @@
+"""Lookup tables in official files: what is written is read, what is wrong is told in one line."""
+
+import copy
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recombine import catalog
+from recombine.errors import UsageError
+from recombine.spec import encode, key_of
+from recombine.tasks import lookup_files
+from recombine.tasks.lookup import LookupTables
+
+OFFICIAL = Path("/work/shared/data/lookup/sample1.tar.xz")
+OURS = LookupTables(tables=3, held_tables=1, held_compositions=1, validation=2, bits=2)
+
+
+def sizes(task: LookupTables) -> dict[str, int]:
+    return {name: len(rows) for name, rows in task.splits().items()}
+
+
+def folder(place: Path, task: LookupTables = OURS) -> Path:
+    """Files of a small sample in the official format, written from one of our own."""
+    for name, z in task.splits().items():
+        inputs = task.render(z, np.zeros((len(z), 3, 0), np.float32))
+        lines = []
+        for source, answer in zip(inputs, task.targets(z), strict=True):
+            words = task.sentence(source)
+            looks = " ".join(map(str, range(len(words))))
+            lines.append(f"{' '.join(words)}\t{' '.join(task.decode(answer))}\t{looks}\n")
+        (place / f"{name}.tsv").write_text("".join(lines))
+    return place
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    theirs = LookupTables(path=str(folder(tmp_path)))
+    assert theirs.source_words == OURS.source_words and theirs.sizes == OURS.sizes
+    assert np.array_equal(theirs.content.maps, OURS.content.maps)
+    for name, rows in OURS.splits().items():
+        assert np.array_equal(theirs.splits()[name], rows)
+
+
+def test_changed_files_make_another_task(tmp_path: Path) -> None:
+    place = str(folder(tmp_path))
+    before = LookupTables(path=place)
+    assert LookupTables(path=place) == before == catalog.read(encode(before))
+    assert key_of(replace(before, path="")) == key_of(LookupTables())
+    folder(tmp_path, replace(OURS, tables_seed=1))
+    after = LookupTables(path=place)
+    assert key_of(after) != key_of(before) == key_of(copy.copy(before))
+    assert key_of(replace(before, path=place)) == key_of(after)
+    assert not np.array_equal(after.content.maps, before.content.maps)
+    assert np.array_equal(before.content.maps, OURS.content.maps)
+    lookup_files.read.cache_clear()  # as in another process
+    with pytest.raises(UsageError, match="they have changed since"):
+        before.splits()
+
+
+@pytest.mark.skipif(not OFFICIAL.exists(), reason="the official sample is not on this machine")
+def test_the_official_sample_has_the_published_splits(tmp_path: Path) -> None:
+    task = LookupTables(path=str(OFFICIAL))
+    assert sizes(task) == sizes(LookupTables())
+    assert task.sizes == (8, 8, 9)
+    assert (len(task.source_words), len(task.target_words)) == (19, 11)
+    longer = sizes(replace(task, longest=3))
+    assert longer["longer_compositions_seen"] == 544
+    assert longer["longer_compositions_incremental"] == 1084
+    with tarfile.open(OFFICIAL) as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = LookupTables(path=str(tmp_path / "sample1"), longest=3)
+    for name in unpacked.splits():
+        examples = unpacked.show(z := unpacked.combinations(name), np.zeros((len(z), 4, 0)))
+        assert np.array_equal(unpacked.oracle(examples.inputs), examples.targets)
+    first = unpacked.sentence(unpacked.render(unpacked.splits()["heldout_compositions"][:1],
+                                              np.zeros((1, 4, 0)))[0])  # fmt: skip
+    assert first == ("010", "t1", "t6", ".")
+
+
+BROKEN = {
+    "01 t1\t01 10\t0 1": "expected a bit string, tables and '.'",
+    "01 x1 .\t01 10\t0 1 2": "'x1' is no table; expected a name such as t1",
+    "01 t1 .\t01 12\t0 1 2": "answer '12' is no bit string",
+    "01 t1 .\t01\t0 1 2": "1 answers to 1 tables",
+    "01 t1 .\t11 10\t0 1 2": "expected a copy of 01",
+    "01 t1 .": "1 columns, but expected source, answer",
+    "01 t1 .\t01 10\t0 2 1": "attention '0 2 1', but expected '0 1 2'",
+    "011 t1 .\t011 110\t0 1 2": "all must have equally many",
+}
+
+
+@pytest.mark.parametrize("line", BROKEN)
+def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
+    place = folder(tmp_path)
+    (place / "validation.tsv").write_text(f"\n{line}\n")
+    with pytest.raises(UsageError) as caught:
+        LookupTables(path=str(place)).splits()
+    message = str(caught.value)
+    assert BROKEN[line] in message and "\n" not in message
+    assert "validation.tsv line 2" in message or "all must" in message
+
+
+def test_answers_that_disagree_are_named_with_both_places(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    task = LookupTables(path=str(place))
+    wrong = f"{(int(task.content.maps[0, 1]) + 1) % 4:02b}"
+    (place / "validation.tsv").write_text(f"01 t1 .\t01 {wrong}\t0 1 2\n")
+    with pytest.raises(
+        UsageError, match=r"validation.tsv line 1: t1 makes 01 into .* as in .*train"
+    ):
+        LookupTables(path=str(place)).splits()
+
+
+def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file or directory"):
+        LookupTables(path=str(tmp_path / "nowhere")).splits()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"there is no train.tsv"):
+        LookupTables(path=str(tmp_path / "empty")).splits()
+    (tmp_path / "bad.tar").write_text("this is no tar file")
+    with pytest.raises(UsageError, match="is no tar file"):
+        LookupTables(path=str(tmp_path / "bad.tar")).splits()
