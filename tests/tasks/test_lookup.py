@@ -1,5 +1,7 @@
 """Lookup tables: the published split sizes, any other setting, and the oracle."""
 
+import hashlib
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -111,6 +113,36 @@ def test_longer_chains_are_splits_of_their_own() -> None:
     inputs = task.render(z, np.zeros((50, 6, 0), np.float32))
     assert np.array_equal(task.oracle(inputs), task.targets(z))
     assert (task.targets(z)[:, :5] >= 0).all() and (task.targets(z)[:, 5] == IGNORE).all()
+
+
+@pytest.mark.parametrize(
+    ("tables", "held", "longer"), [(8, 0, 64), (20, 1, 15_000), (6, 1, 500), (3, 2, 64), (1, 0, 64)]
+)
+def test_there_are_as_many_longer_chains_as_asked_for_or_all(
+    tables: int, held: int, longer: int
+) -> None:
+    task = LookupTables(
+        tables, held_tables=held, held_compositions=0, validation=0, longest=3, longer=longer
+    )
+    known = tables - held
+    chains = {
+        "seen": known**3,
+        "incremental": sum(  # by brute force
+            0 < sum(t >= known for t in chain) < 3
+            for chain in itertools.product(range(tables), repeat=3)
+        ),
+        "new": held**3,
+    }
+    wanted = {f"longer_{kind}_3": min(longer, 8 * n) for kind, n in chains.items() if n}
+    found = {name: rows for name, rows in task.splits().items() if name.startswith("longer")}
+    assert {name: len(as_set(rows)) for name, rows in found.items()} == wanted
+    assert {name: len(rows) for name, rows in found.items()} == wanted
+
+
+def test_the_drawn_chains_are_what_they_always_were() -> None:
+    task = LookupTables(longest=4)
+    rows = np.concatenate([z for n, z in task.splits().items() if n.startswith("longer")])
+    assert hashlib.sha256(rows.astype("<i8").tobytes()).hexdigest()[:16] == "6e3155363f35ed76"
 
 
 def test_a_chain_ends_at_the_first_none() -> None:

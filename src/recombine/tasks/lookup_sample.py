@@ -125,11 +125,15 @@ def _longer(setting: Setting) -> dict[str, Rows]:
 
 
 def _draw_chains(setting: Setting, kind: str, length: int, rng: np.random.Generator) -> Rows:
+    """Up to `longer` chains of a kind, all there are if they are fewer."""
     known, strings = setting.tables - setting.held_tables, 2**setting.bits
     low = {"seen": 0, "incremental": 0, "new": known}[kind]
     high = {"seen": known, "incremental": setting.tables, "new": setting.tables}[kind]
-    total = (high - low) ** length * strings
-    if total <= 4 * setting.longer:  # few enough to list
+    within, there = (high - low) ** length * strings, _count(setting, kind, length)
+    if not there:
+        return np.empty((0, length + 1), dtype=np.int64)
+    # few enough to list, or fewer than can be drawn
+    if within <= 4 * setting.longer or there < setting.longer:
         rows = product((strings, *[high - low] * length))
         rows[:, 1:] += low
         rows = rng.permutation(rows[_is(kind, rows, known)])
@@ -140,6 +144,14 @@ def _draw_chains(setting: Setting, kind: str, length: int, rng: np.random.Genera
         rows = np.concatenate([rng.integers(strings, size=(setting.longer, 1)), tables], axis=1)
         found |= dict.fromkeys(map(tuple, rows[_is(kind, rows, known)].tolist()))
     return np.asarray(list(found)[: setting.longer])
+
+
+def _count(setting: Setting, kind: str, length: int) -> int:
+    """How many chains of a kind there are, with all their inputs."""
+    seen = (setting.tables - setting.held_tables) ** length
+    new = setting.held_tables**length
+    chains = {"seen": seen, "new": new, "incremental": setting.tables**length - seen - new}
+    return chains[kind] * 2**setting.bits
 
 
 def _is(kind: str, rows: Rows, known: int) -> Bool[np.ndarray, " n"]:
