@@ -2,6 +2,7 @@
 
 import copy
 import tarfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,12 +114,49 @@ def test_answers_that_disagree_are_named_with_both_places(tmp_path: Path) -> Non
         LookupTables(path=str(place)).splits()
 
 
-def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file or directory"):
-        LookupTables(path=str(tmp_path / "nowhere")).splits()
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match=r"there is no train.tsv"):
-        LookupTables(path=str(tmp_path / "empty")).splits()
-    (tmp_path / "bad.tar").write_text("this is no tar file")
-    with pytest.raises(UsageError, match="is no tar file"):
-        LookupTables(path=str(tmp_path / "bad.tar")).splits()
+def damaged(place: Path) -> Path:
+    """A tar file one byte of which has flipped."""
+    whole = place.with_suffix(".tar.xz")
+    with tarfile.open(whole, "w:xz") as archive:
+        archive.add(place, "sample")
+    content = bytearray(whole.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    whole.write_bytes(content)
+    return whole
+
+
+def with_a_directory(place: Path) -> Path:
+    (place / "extra.tsv").mkdir()
+    return place
+
+
+def with_a_dangling_link(place: Path) -> Path:
+    (place / "extra.tsv").symlink_to(place / "nowhere")
+    return place
+
+
+def without_training(place: Path) -> Path:
+    (place / "train.tsv").unlink()
+    return place
+
+
+UNREADABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "absent": (lambda place: place / "nowhere", "there is no file or directory"),
+    "too long": (lambda place: place / ("x" * 5000), "cannot be read (File name too long)"),
+    "nobody's": (lambda _: Path("~nobody-is-called-so/x"), "home directory"),
+    "no tar file": (lambda place: place / "train.tsv", "give the directory"),
+    "a damaged tar file": (damaged, "is no tar file that can be read"),
+    "a directory inside": (with_a_directory, "extra.tsv cannot be read (Is a directory)"),
+    "a link to nothing": (with_a_dangling_link, "extra.tsv cannot be read (No such file"),
+    "no training": (without_training, "there is no train.tsv"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path, case: str) -> None:
+    (tmp_path / "sample").mkdir()
+    spoil, words = UNREADABLE[case]
+    place = spoil(folder(tmp_path / "sample"))
+    with pytest.raises(UsageError) as caught:
+        LookupTables(path=str(place))
+    assert words in str(caught.value) and "\n" not in str(caught.value)

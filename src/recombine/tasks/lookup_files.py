@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import lzma
 import re
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,13 +89,21 @@ def read(path: str, digest: str) -> Sample:
 
 def _files(path: str) -> Mapping[str, bytes]:
     """What stands in every `.tsv`, by split."""
-    place = Path(path).expanduser()
-    if place.is_dir():
-        found = {file.stem: file.read_bytes() for file in sorted(place.glob("*.tsv"))}
-    elif place.is_file():
-        found = dict(_unpacked(place))
-    else:
-        raise UsageError(f"tasks/lookup-tables.path: there is no file or directory {path}")
+    try:
+        place = Path(path).expanduser()
+        if place.is_dir():
+            found = {file.stem: file.read_bytes() for file in sorted(place.glob("*.tsv"))}
+        elif place.is_file():
+            found = dict(_unpacked(place))
+        else:
+            raise UsageError(f"tasks/lookup-tables.path: there is no file or directory {path}")
+    except OSError as error:
+        raise UsageError(
+            f"tasks/lookup-tables.path: {error.filename} cannot be read ({error.strerror}), but "
+            "expected a directory or tar file in which every .tsv is a file"
+        ) from error
+    except RuntimeError as error:  # ~somebody who has no home
+        raise UsageError(f"tasks/lookup-tables.path: {path}: {error}") from error
     if "train" not in found:
         raise UsageError(
             f"{path}: there is no train.tsv in it (found: {', '.join(found) or 'no .tsv at all'}); "
@@ -131,8 +141,12 @@ def _unpacked(place: Path) -> Iterator[tuple[str, bytes]]:
                 opened = archive.extractfile(member)
                 assert opened is not None  # a file is a file
                 yield name.stem, opened.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise UsageError(f"{place} is no tar file that can be read: {error}") from error
+    except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError) as error:
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise UsageError(
+            f"{place} is no tar file that can be read ({reason}): expected one of a sample; or "
+            "give the directory that holds the sample's .tsv files"
+        ) from error
 
 
 def _parse(where: str, text: str) -> Line:
