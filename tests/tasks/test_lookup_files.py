@@ -114,6 +114,29 @@ def test_answers_that_disagree_are_named_with_both_places(tmp_path: Path) -> Non
         LookupTables(path=str(place)).splits()
 
 
+def test_a_byte_order_mark_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    for file in folder(tmp_path).iterdir():
+        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\n \t\n"))
+    assert sizes(LookupTables(path=str(tmp_path))) == sizes(OURS)
+
+
+@pytest.mark.parametrize(
+    ("into", "words"),
+    [
+        ("heldout_inputs", r"heldout_inputs.tsv line 1: '(.*)' stands in .*train.tsv line 1 as"),
+        ("train", r"train.tsv line 2: '(.*)' stands in .*train.tsv line 1 as well"),
+    ],
+)
+def test_a_row_twice_or_trained_and_held_out_is_refused(
+    tmp_path: Path, into: str, words: str
+) -> None:
+    first = (folder(tmp_path) / "train.tsv").read_text().splitlines(keepends=True)[0]
+    file = tmp_path / f"{into}.tsv"
+    file.write_text(first + file.read_text())
+    with pytest.raises(UsageError, match=words):
+        LookupTables(path=str(tmp_path))
+
+
 def damaged(place: Path) -> Path:
     """A tar file one byte of which has flipped."""
     whole = place.with_suffix(".tar.xz")
@@ -135,6 +158,11 @@ def with_a_dangling_link(place: Path) -> Path:
     return place
 
 
+def with_nothing_to_train(place: Path) -> Path:
+    (place / "train.tsv").write_text("\n")
+    return place
+
+
 def without_training(place: Path) -> Path:
     (place / "train.tsv").unlink()
     return place
@@ -148,6 +176,7 @@ UNREADABLE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a damaged tar file": (damaged, "is no tar file that can be read"),
     "a directory inside": (with_a_directory, "extra.tsv cannot be read (Is a directory)"),
     "a link to nothing": (with_a_dangling_link, "extra.tsv cannot be read (No such file"),
+    "nothing to train": (with_nothing_to_train, "train.tsv has no lines"),
     "no training": (without_training, "there is no train.tsv"),
 }
 

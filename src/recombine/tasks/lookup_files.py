@@ -4,7 +4,9 @@ A line is a source, an answer and, in the original, where to look, with tabs bet
 
     010 t1 t6 .<tab>010 101 000<tab>0 1 2 3
 
-The tables themselves are nowhere written: they follow from the answers, which must agree.
+Empty lines are passed over. The tables themselves are nowhere written: they follow from the
+answers, which must agree. A row stands once in a split, and a row trained on in no other split;
+held-out splits may share rows, as two of the official ones do.
 """
 
 from __future__ import annotations
@@ -37,6 +39,11 @@ class Line:
     tables: tuple[str, ...]
     answers: tuple[str, ...]
 
+    @property
+    def source(self) -> str:
+        """What is asked."""
+        return " ".join([self.answers[0], *self.tables, "."])
+
 
 def fingerprint(path: str) -> str:
     """A digest of the files of a sample: other files make another sample."""
@@ -63,10 +70,12 @@ def read(path: str, digest: str) -> Sample:
         name: [
             _parse(f"{path}: {name}.tsv line {at}", text)
             for at, text in enumerate(rows, start=1)
-            if text
+            if text.strip()
         ]
         for name, rows in _texts(path, files).items()
     }
+    if not lines["train"]:
+        raise UsageError(f"{path}: train.tsv has no lines, but expected some to train on")
     every = [line for rows in lines.values() for line in rows]
     bits = {len(answer) for line in every for answer in line.answers}
     if len(bits) != 1:
@@ -75,6 +84,7 @@ def read(path: str, digest: str) -> Sample:
         )
     names = sorted({table for line in every for table in line.tables}, key=lambda t: int(t[1:]))
     maps = _maps(path, every, names, bits.pop())
+    _check_apart(lines)
     longest = max(len(line.tables) for line in every)
     number = {name: i for i, name in enumerate(names)}
 
@@ -117,7 +127,7 @@ def _texts(path: str, found: Mapping[str, bytes]) -> Mapping[str, list[str]]:
     texts = {}
     for name in ["train", *(name for name in found if name != "train")]:
         try:
-            texts[name] = found[name].decode("utf-8").splitlines()
+            texts[name] = found[name].decode("utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
             raise UsageError(f"{path}: {name}.tsv is no text: {error}") from error
     return texts
@@ -188,6 +198,21 @@ def _check_attention(where: str, text: str, answers: int) -> None:
     diagonal = [" ".join(map(str, range(n))) for n in (answers, answers + 1)]
     if " ".join(text.split()) not in diagonal:
         raise UsageError(f"{where}: attention '{text}', but expected '{diagonal[1]}'")
+
+
+def _check_apart(lines: Mapping[str, list[Line]]) -> None:
+    """No row stands twice in a split, and none that is trained on stands in another."""
+    trained: dict[str, str] = {}
+    for rows in lines.values():  # train comes first
+        seen: dict[str, str] = {}
+        for line in rows:
+            if twin := seen.get(line.source) or trained.get(line.source):
+                raise UsageError(
+                    f"{line.where}: '{line.source}' stands in {twin} as well, but expected a row "
+                    "once in a split, and one trained on in no other: take out one of the two"
+                )
+            seen[line.source] = line.where
+        trained = trained or seen
 
 
 def _maps(path: str, lines: list[Line], names: list[str], bits: int) -> np.ndarray:
