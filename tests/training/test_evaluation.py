@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from recombine.errors import BadValue
 from recombine.models.mlp import MLP
 from recombine.seeds import stream
 from recombine.tasks.corners import Corners
-from recombine.training import Recipe, evaluation
+from recombine.training import Keep, Recipe, Stop, Trial, evaluation, train
 from recombine.training.lanes import Lanes
 
 
@@ -33,3 +34,24 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "WIDEST", 5 * 7)
     for name, values in measures().items():
         np.testing.assert_allclose(values, whole[name], rtol=1e-6)
+
+
+def test_what_is_measured_is_known_before() -> None:
+    assert list(measures()) == evaluation.measured(Corners(), Recipe())
+
+
+@pytest.mark.parametrize(
+    ("recipe", "where"),
+    [
+        (Recipe(steps=1, keep=(Keep(measure="loss/validation"),)), "training/keep.measure"),
+        (Recipe(steps=1, stop=Stop("acuracy/train", goal=1.0)), "training/stop.measure"),
+    ],
+)
+def test_a_rule_by_what_is_not_measured_is_refused_before_training(
+    recipe: Recipe, where: str
+) -> None:
+    task, model = Corners(), MLP()
+    with pytest.raises(BadValue, match=f"{where}.*a split that the task has: accuracy/train, loss"):
+        Trial(task, model, recipe).ready()
+    with pytest.raises(BadValue, match=where):
+        train(task, model, recipe, seeds=[0])

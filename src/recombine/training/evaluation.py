@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from recombine.errors import BadValue
 from recombine.models.model import Model
 from recombine.models.sequence import SequenceStack
 from recombine.seeds import stream
@@ -22,6 +23,20 @@ WIDEST = 2**20
 """Lanes × examples in one pass; more are taken in turns, to bound memory."""
 SENTENCES = 1024
 """Sentences in one pass of a sequence model, whatever the number of lanes."""
+
+
+def measured(task: Task, recipe: Recipe) -> list[str]:
+    """What an evaluation gives, by name."""
+    forced = ("forced-accuracy", "forced-loss") if recipe.evaluate_forced else ()
+    return [f"{kind}/{split}" for split in task.splits() for kind in ("accuracy", "loss", *forced)]
+
+
+def check_rules(task: Task, recipe: Recipe) -> None:
+    """Refuse rules of stopping and keeping that go by what is not measured."""
+    for rule in (*recipe.keep, *((recipe.stop,) if recipe.stop else ())):
+        if rule.measure not in (known := measured(task, recipe)):
+            legal = f"a measure of a split that the task has: {', '.join(known)}"
+            raise BadValue(f"{rule.kind}/{rule.name}.measure", rule.measure, legal)
 
 
 @dataclass(frozen=True)

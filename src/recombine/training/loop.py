@@ -13,7 +13,7 @@ from recombine.errors import Interrupted
 from recombine.models.model import Model
 from recombine.models.stack import Stack
 from recombine.tasks.task import Task
-from recombine.training.evaluation import Evaluation
+from recombine.training.evaluation import Evaluation, check_rules
 from recombine.training.feed import Feed
 from recombine.training.lanes import Frozen, Lanes
 from recombine.training.recipe import Recipe
@@ -39,6 +39,7 @@ def train(
     that are `frozen` keep their bits.
     """
     context = context or Context()
+    check_rules(task, recipe)
     if stack is None:
         stack = model.stack(seeds, task.input_shape, len(task.outputs), task.classes)
     lanes = Lanes(stack.to(context.device), recipe, frozen, class_values=task.class_values)

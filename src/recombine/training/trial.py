@@ -15,6 +15,7 @@ from recombine.models.model import Model
 from recombine.models.stack import Stack
 from recombine.spec import Spec
 from recombine.tasks.task import Task
+from recombine.training.evaluation import check_rules
 from recombine.training.lanes import Lanes
 from recombine.training.loop import Measure, train
 from recombine.training.recipe import Recipe
@@ -63,6 +64,7 @@ class Trial(Cell):
 
     def ready(self) -> None:
         self.task.ready()
+        check_rules(self.task, self.recipe)
 
     def run(self, seeds: Sequence[int], context: Context) -> Mapping[int, Outcome]:
         if self.recipe.lanes == "stacked":
