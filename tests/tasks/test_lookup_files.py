@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recombine import catalog
-from recombine.errors import UsageError
+from recombine.errors import BadValue, UsageError
 from recombine.spec import encode, key_of
 from recombine.tasks import lookup_files
 from recombine.tasks.lookup import LookupTables
@@ -58,6 +58,17 @@ def test_changed_files_make_another_task(tmp_path: Path) -> None:
     lookup_files.read.cache_clear()  # as in another process
     with pytest.raises(UsageError, match="they have changed since"):
         before.splits()
+
+
+def test_training_rows_longer_than_asked_for_are_refused(tmp_path: Path) -> None:
+    task = replace(OURS, longest=3)
+    chain = task.show(task.splits()["longer_seen_3"][:1], np.zeros((1, 4, 0)))
+    words, answer = task.sentence(chain.inputs[0]), task.decode(chain.targets[0])
+    with (folder(tmp_path) / "train.tsv").open("a") as file:
+        file.write(f"{' '.join(words)}\t{' '.join(answer)}\n")
+    with pytest.raises(BadValue, match="longest = 2 is not legal: expected at least 3"):
+        LookupTables(path=str(tmp_path))
+    assert LookupTables(path=str(tmp_path), longest=3).splits()["train"][-1, -1] < 3
 
 
 @pytest.mark.skipif(not OFFICIAL.exists(), reason="the official sample is not on this machine")

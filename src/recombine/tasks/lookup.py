@@ -93,7 +93,10 @@ class LookupTables(SequenceTask):
             raise BadValue(f"{where}.longer", self.longer, "at least 1")
         object.__setattr__(self, "files", fingerprint(self.path) if self.path else "")
         if self.path:
-            read(self.path, self.files)  # what is wrong is told before anything is run
+            trained = read(self.path, self.files).splits["train"]  # wrong files are told of here
+            if (longest := int(self._length(trained).max())) > self.longest:
+                legal = f"at least {longest}, as many tables as a row of train.tsv has"
+                raise BadValue(f"{where}.longest", self.longest, legal)
 
     @property
     def content(self) -> Sample:
