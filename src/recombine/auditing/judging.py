@@ -19,7 +19,8 @@ SHIFTED = 0.2
 LITTLE = 0.01
 """Share of the variance of numbers that may stay unexplained without being called unlearnable."""
 MOSTLY_WRONG = 0.05
-"""Share of held-out combinations no kernel gets right beyond which it is more than a note."""
+"""Share of held-out combinations no kernel gets right beyond which it is more than a note, if
+nothing was sampled."""
 MOST_ROWS = 12
 
 
@@ -158,8 +159,9 @@ def _misled(audit: Audit) -> Iterator[Finding]:
     share = float(never.mean())
     text = (
         f"{_several(int(never.sum()), 'held-out combination')} of {prediction.held:,} "
-        f"({share:.1%}) {'is' if never.sum() == 1 else 'are'} answered wrong by every kernel "
-        "tried, from additive codes to lookup tables and for ReLU networks of 1 to 4 layers."
+        f"({share:.1%}){' in a part of the grid' * prediction.sampled} "
+        f"{'comes' if never.sum() == 1 else 'come'} out right in no kernel tried, from additive "
+        "codes to lookup tables and for ReLU networks of 1 to 4 layers."
     )
     advice = (
         "What training shows points the other way there. A network that stays near its "
@@ -168,7 +170,9 @@ def _misled(audit: Audit) -> Iterator[Finding]:
     )
     places = [p for p, lost in zip(prediction.places, never, strict=True) if lost]
     rows = tuple(example(audit, place) for place in places[:MOST_ROWS])
-    yield Finding("misled", "caution" if share > MOSTLY_WRONG else "note", text, advice, rows)
+    # A part of the grid may point another way than the whole does.
+    grave = share > MOSTLY_WRONG and not prediction.sampled
+    yield Finding("misled", "caution" if grave else "note", text, advice, rows)
 
 
 def _shortcuts(audit: Audit) -> Iterator[Finding]:

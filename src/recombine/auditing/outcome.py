@@ -117,7 +117,8 @@ def _forecast(audit: Audit) -> str:
             )
     if not said:
         return ""
-    return f"Predicted {what} on held-out combinations over all codes: {'; '.join(said)}."
+    where = " (on a part of the grid)" if audit.prediction.sampled else ""
+    return f"Predicted {what} on held-out combinations{where} over all codes: {'; '.join(said)}."
 
 
 def sampled(audit: Audit) -> tuple[str, ...]:

@@ -1,17 +1,7 @@
 """What kernel models are predicted to answer on held-out rows, before anything is trained.
 
 Each prediction is an exact fit on the combinations: the least-norm (or largest-margin) model with
-a free intercept, for a kernel that counts agreeing factors. Two families of kernels are tried.
-
-*Over salience.* From a purely additive code (each factor by itself) to a lookup table (each
-combination a thing of its own), by two roads. *Through all orders*: K(z, z') = (1 + ρ)^(number of
-factors that agree), whose weight for a conjunction of order k is ρᵏ, with ρ from 0 up. *Past the
-middle*: only single factors and whole combinations have weight, nothing between. With two factors
-the roads are one. The axis is the share of the code that is about single factors, C S(1; C), from
-1 down to 0.
-
-*Networks.* Infinitely wide ReLU networks with one to four hidden layers on one-hot factors, their
-last layer trained: a point each on the same axis.
+a free intercept, for each kernel of `codes.py`.
 
 What is reported, over held-out combinations: how many are right (for numbers R², no less than −1
 drawn), the shrinkage (mean of f for the true class when training has 1 everywhere, or the slope of
@@ -23,53 +13,25 @@ points sharing z_J bring in; a part with a negative mean in the direction of the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
-from scipy.optimize import brentq  # type: ignore[import-untyped, unused-ignore]
 
+from recombine.auditing.codes import Code, codes
 from recombine.auditing.combinations import Combinations, Subset
-from recombine.auditing.sampling import subgrid
+from recombine.auditing.sampling import fitted_part
 from recombine.theory.conjunctions import by_count, moebius
 from recombine.theory.kernel_fit import Fit, hard_margin, least_norm
 from recombine.theory.network_kernels import network_kernel, one_hot
-from recombine.theory.salience import salience
 
-SHARES = (0.98, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.02)
-DEPTHS = (1, 2, 3, 4)
 MOST_TRAIN, MOST_TEST = 800, 2_000
 """Combinations up to which a fit is made on all of them."""
 MOST_MARGIN = 200
 """Training combinations up to which largest margins are worked out as well."""
 MOST_PARTS = 6
 """Factors up to which every conjunction is told apart; beyond it only orders are."""
-
-
-@dataclass(frozen=True)
-class Code:
-    """A way to represent the factors."""
-
-    road: Literal["through all orders", "past the middle", "network"]
-    depth: int | None
-    """Hidden layers of a network; none over salience."""
-    kappa: tuple[float, ...]
-    """The kernel by how many factors agree."""
-
-    @property
-    def name(self) -> str:
-        if self.depth is not None:
-            return f"ReLU network, {self.depth} hidden {'layer' if self.depth == 1 else 'layers'}"
-        return f"{self.additive:.0%} single factors, {self.road}"
-
-    @property
-    def saliences(self) -> Float[np.ndarray, " order"]:
-        return salience(self.kappa)
-
-    @property
-    def additive(self) -> float:
-        """Share of the code that is about single factors."""
-        return float((len(self.kappa) - 1) * self.saliences[0])
+SOLVED = 1e-7
+"""How exactly fits are solved, for training scores of one; answers nearer than that are a tie."""
 
 
 @dataclass(frozen=True)
@@ -119,34 +81,6 @@ class Prediction:
         return np.asarray(~np.any([each.answers for each in self.predicted], axis=0))
 
 
-def codes(factors: int) -> tuple[Code, ...]:
-    """The kernels tried for so many factors."""
-    count = np.arange(factors + 1)
-    made = []
-    for share in SHARES if factors > 1 else ():
-        rho = _rho(share, factors)
-        kappa = np.expm1(count * np.log1p(rho)) / np.expm1(factors * np.log1p(rho))
-        made.append(Code("through all orders", None, tuple(kappa.tolist())))
-    for share in SHARES if factors > 2 else ():
-        kappa = share * count / factors
-        kappa[-1] = 1.0
-        made.append(Code("past the middle", None, tuple(kappa.tolist())))
-    for depth in DEPTHS:
-        kappa = network_kernel(one_hot(factors), depth=depth)
-        made.append(Code("network", depth, tuple(kappa.tolist())))
-    return tuple(made)
-
-
-def _rho(share: float, factors: int) -> float:
-    """The ρ at which single factors make up this share: C ρ / ((1 + ρ)^C − 1)."""
-
-    def apart(log: float) -> float:
-        rho = np.exp(log)
-        return float(factors * rho / np.expm1(factors * np.log1p(rho)) - share)
-
-    return float(np.exp(brentq(apart, -25.0, 25.0)))
-
-
 def predict(
     combinations: Combinations,
     shortcut: Shaped[np.ndarray, " combination"] | None,
@@ -169,8 +103,8 @@ def predict(
         for fit in ("least squares", "largest margin"):
             if fit == "largest margin" and (not classes or len(train) > MOST_MARGIN):
                 continue
-            scores, fitted = _scores(kappa[inner], kappa[outer], y, fit, classes=classes)
-            made.append(_judged(code, fit, fitted, scores, y, truth, wrong_rule, classes=classes))
+            found = _scores(kappa[inner], kappa[outer], y, fit, classes=classes)
+            made.append(_judged(code, fit, found, y, truth, wrong_rule, classes=classes))
     parts = _parts(combinations, train, held, classes=classes)
     return Prediction(tuple(made), parts, len(train), len(held), sampled, tuple(held.tolist()))
 
@@ -183,13 +117,11 @@ def _chosen(
     most = int(MOST_TRAIN / max(outputs if outputs > 2 else 1, 1) ** (1 / 3))
     both = np.flatnonzero(combinations.trained | combinations.held_out)
     trained = combinations.trained[both]
-    n, held = int(trained.sum()), int((~trained).sum())
-    if n <= most and held <= MOST_TEST:
+    if trained.all() or (trained.sum() <= most and (~trained).sum() <= MOST_TEST):
         return both[trained], both[~trained], False
-    wanted = int(min(most / max(n, 1), MOST_TEST / max(held, 1)) * len(both))
-    part = both[subgrid(combinations.z[both], max(wanted, 4), rng)]
-    inside = combinations.trained[part]
-    return part[inside][:most], part[~inside][:MOST_TEST], True
+    z, y = combinations.z[both], combinations.train.y[both]
+    train, held = fitted_part(z, y, trained, rng, most=(most, MOST_TEST))
+    return both[train], both[held], True
 
 
 def _agreeing(left: np.ndarray, right: np.ndarray) -> Int[np.ndarray, "n m"]:
@@ -210,27 +142,43 @@ def _wanted(y: np.ndarray, *, classes: bool) -> Float[np.ndarray, "output n"]:
     return np.where(y[None] == names[:, None], 1.0, -1.0)
 
 
+@dataclass(frozen=True)
+class Scores:
+    """What a fit says on held-out combinations, and how exactly it was solved."""
+
+    f: Float[np.ndarray, "output held"]
+    fitted: bool
+    error: float
+    """Scores nearer to each other than this may be equal."""
+
+
 def _scores(
     inner: np.ndarray, outer: np.ndarray, y: np.ndarray, fit: str, *, classes: bool
-) -> tuple[Float[np.ndarray, "output held"], bool]:
+) -> Scores:
     """f on held-out combinations for each output."""
     solve = hard_margin if fit == "largest margin" else least_norm
-    fits: list[Fit] = [solve(inner, t, intercept=True) for t in _wanted(y, classes=classes)]
-    return np.stack([f.predict(outer) for f in fits]), all(f.fits for f in fits)
+    wanted = _wanted(y, classes=classes)
+    fits: list[Fit] = [solve(inner, t, intercept=True) for t in wanted]
+    train = np.stack([f.predict(inner) for f in fits])
+    fitted = all(f.fits for f in fits)
+    error = SOLVED * float(np.abs(train).max())
+    if fitted and fit == "least squares":  # what is left of the targets is error
+        error = max(error, float(np.abs(train - wanted).max()))
+    return Scores(np.stack([f.predict(outer) for f in fits]), fitted, error)
 
 
 def _judged(
     code: Code,
     fit: str,
-    fitted: bool,
-    scores: np.ndarray,
+    found: Scores,
     y: np.ndarray,
     truth: np.ndarray,
     rule: np.ndarray | None,
     *,
     classes: bool,
 ) -> Predicted:
-    """Compare with the truth."""
+    """Compare with the truth; a tie is not right."""
+    scores = found.f
     if not classes:
         spread = float(truth.std()) or float(y.std()) or 1.0
         apart = scores[0] - truth
@@ -239,13 +187,13 @@ def _judged(
         slope = float(scores[0] @ centred) / total if total > 0 else float("nan")
         r2 = 1 - float(apart @ apart) / total if total > 0 else float("nan")
         near = np.abs(apart) <= spread / 10
-        return Predicted(code, fit, fitted, r2, slope, float("nan"), near)
+        return Predicted(code, fit, found.fitted, r2, slope, float("nan"), near)
     names = np.unique(y)
     if len(names) == 2:
         scores = np.stack([-scores[0], scores[0]])
     top = scores.max(axis=0)
     guess = names[scores.argmax(axis=0)]
-    tie = (scores > top - 1e-9).sum(axis=0) > 1
+    tie = (scores >= top - found.error).sum(axis=0) != 1
     right = (guess == truth) & ~tie
     own = np.where(np.isin(truth, names), np.searchsorted(names, truth), 0)
     known = np.isin(truth, names)
@@ -254,7 +202,7 @@ def _judged(
     if rule is not None and (rule != truth).any():
         follows = float(((guess == rule) & ~tie)[rule != truth].mean())
     mean = float(margin.mean()) if len(margin) else float("nan")
-    return Predicted(code, fit, fitted, float(right.mean()), mean, follows, right)
+    return Predicted(code, fit, found.fitted, float(right.mean()), mean, follows, right)
 
 
 def _parts(
