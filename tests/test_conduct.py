@@ -113,6 +113,16 @@ def test_a_setting_that_some_cells_have_changes_those() -> None:
     assert vars(altered.needs()["side"].cell)["extra"] == 7
 
 
+def test_settings_that_do_not_do_what_they_seem_to_are_remarked_on() -> None:
+    (request,) = requests(["toy/one"], settings=["extra=7"])
+    assert request.remarks() == ["extra is set in side; no other cell has that field"]
+    (request,) = requests(["spans/length"], settings=["task.rules=20"])
+    assert request.remarks() == [
+        f"k{k}-n125, k{k}-n500, k{k}-n2000 are now one and the same run" for k in (2, 4, 8)
+    ]
+    assert not requests(["spans/length"])[0].remarks()
+
+
 def test_of_two_settings_of_one_field_the_last_counts() -> None:
     (request,) = requests(["toy/one"], settings=["together=7", "together=8"])
     assert request.needs()["main"].cell.seeds_per_job == 8

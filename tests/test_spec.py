@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import pytest
@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recombine import catalog, spec
+from recombine.analyses.decomposition_variant import Variant
 from recombine.errors import BadValue, UnknownName, UsageError
 from recombine.models.mlp import MLP
 from recombine.tasks.corners import Corners
+from recombine.tasks.spans import Spans
 from recombine.training import SGD, Adam, Exponential, Recipe, Stop, Trial
 
 
@@ -128,19 +130,33 @@ def test_a_field_added_later_leaves_old_keys_alone() -> None:
 
 def test_override_sets_nested_fields_from_text() -> None:
     trial = Trial(Corners(), MLP(), Recipe())
-    changed = spec.override(trial, "recipe.steps", "7")
-    changed = spec.override(changed, "model.widths", "16,16")
-    changed = spec.override(changed, "recipe.clip", "none")
-    changed = spec.override(changed, "task.profile", "as-run")
+    settings = {"recipe.steps": "7", "model.widths": "16,16", "recipe.clip": "none"}
+    changed = spec.override(trial, {**settings, "task.profile": "as-run"})
     assert changed == Trial(
         Corners(profile="as-run"), MLP(widths=(16, 16)), Recipe(steps=7, clip=None)
+    )
+
+
+def test_override_checks_what_is_set_together() -> None:
+    """21 rules of 7 listed conduits are legal; neither is beside what stood there before."""
+    task = Spans(rules=1000, listed=20, tokens=20_000)
+    changed = spec.override(task, {"listed": "7", "rules": "21"})
+    assert changed == replace(task, listed=7, rules=21)
+    with pytest.raises(BadValue, match="a multiple of the 7"):
+        spec.override(task, {"listed": "7"})
+
+
+@pytest.mark.parametrize("text", ["rel-rel,rel-b", "rel-rel, rel-b", '["rel-rel", "rel-b"]'])
+def test_lists_of_names_are_typed_with_commas(text: str) -> None:
+    assert spec.override(Variant(), {"interactions": text}) == Variant(
+        interactions=("rel-rel", "rel-b")
     )
 
 
 @pytest.mark.parametrize("path", ["recipe.stps", "task.profile.x", "nothing"])
 def test_override_refuses_fields_that_are_not_there(path: str) -> None:
     with pytest.raises(UnknownName):
-        spec.override(Trial(Corners(), MLP(), Recipe()), path, "1")
+        spec.override(Trial(Corners(), MLP(), Recipe()), {path: "1"})
 
 
 def test_walk_meets_every_spec_inside() -> None:

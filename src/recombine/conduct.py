@@ -15,7 +15,7 @@ from recombine.cell import Cell, Outcome
 from recombine.engine import Ended, Event, Job, Plan, execute, modules_of, plan
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
 from recombine.runs import Asked, AskedCell, Record, Store, note
-from recombine.spec import key_of, override
+from recombine.spec import key_of, override, require_field
 from recombine.studies import SCALES, Finding, Need, Part, Results, Seeds, Study, find
 
 
@@ -55,17 +55,35 @@ class Request:
     @functools.cached_property
     def _needs(self) -> Mapping[str, Need]:
         needs = dict(self.part.cells(scale=self.scale, profile=self.profile, seeds=self.seeds))
+        mine: dict[str, dict[str, str]] = {name: {} for name in needs}
         for path, text in self.settings:
-            altered, unknown = {}, None
+            unknown: list[UnknownName] = []
             for name, need in needs.items():
                 try:
-                    altered[name] = replace(need, cell=cast(Cell, override(need.cell, path, text)))
+                    require_field(need.cell, path)
+                    mine[name][path] = text
                 except UnknownName as error:
-                    unknown = unknown or error
-            if unknown and not altered:
-                raise unknown
-            needs |= altered
-        return needs
+                    unknown.append(error)
+            if len(unknown) == len(needs):
+                raise unknown[0]
+        return {
+            name: replace(need, cell=cast(Cell, override(need.cell, mine[name])))
+            for name, need in needs.items()
+        }
+
+    def remarks(self) -> list[str]:
+        """What a user should know of settings that do not do what they seem to."""
+        needs, found = self.needs(), []
+        for path, _ in self.settings:
+            reached = [name for name, need in needs.items() if _has(need.cell, path)]
+            if len(reached) < len(needs):
+                found.append(f"{path} is set in {', '.join(reached)}; no other cell has that field")
+        twins: dict[str, list[str]] = {}
+        for name, need in needs.items():
+            twins.setdefault(key_of(need.cell), []).append(name)
+        same = [names for names in twins.values() if len(names) > 1] if self.settings else []
+        found += [f"{', '.join(names)} are now one and the same run" for names in same]
+        return found
 
     def asked(self) -> Asked:
         """The request as the store remembers it."""
@@ -74,6 +92,14 @@ class Request:
             for name, need in self.needs().items()
         )
         return Asked(self.name, self.scale, self.profile, self.command, tuple(cells))
+
+
+def _has(cell: Cell, path: str) -> bool:
+    try:
+        require_field(cell, path)
+    except UnknownName:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

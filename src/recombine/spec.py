@@ -198,24 +198,42 @@ def walk(spec: Spec) -> Iterator[Spec]:
                 yield from walk(item)
 
 
-def override(spec: Spec, path: str, text: str) -> Spec:
-    """A copy with one field, named by a dotted path, set from the text a user typed."""
+def override(spec: Spec, settings: Mapping[str, str]) -> Spec:
+    """A copy with fields, named by dotted paths, set from the texts a user typed.
+
+    All of them at once: what is legal may depend on several together.
+    """
+    values: dict[str, Any] = {}
+    inner: dict[str, dict[str, str]] = {}
+    for path, text in settings.items():
+        require_field(spec, path)
+        head, _, rest = path.partition(".")
+        if rest:
+            inner.setdefault(head, {})[rest] = text
+        else:
+            values[head] = _parse(text, hints(type(spec))[head])
+    for head, some in inner.items():
+        values[head] = override(getattr(spec, head), some)
+    return dataclasses.replace(spec, **values)
+
+
+def require_field(spec: Spec, path: str) -> None:
+    """Refuse a dotted path that names no field of the spec."""
     head, _, rest = path.partition(".")
     fields = hints(type(spec))
     if head not in fields:
         raise UnknownName("field", head, fields, where=f"{spec.kind}/{spec.name}")
-    value = getattr(spec, head)
     if rest:
+        value = getattr(spec, head)
         if not isinstance(value, Spec):
             raise UnknownName("field", rest, (), where=f"{spec.kind}/{spec.name}.{head}")
-        return dataclasses.replace(spec, **{head: override(value, rest, text)})
-    return dataclasses.replace(spec, **{head: _parse(text, fields[head])})
+        require_field(value, rest)
 
 
 def _parse(text: str, hint: Any) -> Any:
     """Typed text as JSON where it is JSON, as a list where a list is wanted, else as itself."""
     if typing.get_origin(hint) is tuple and not text.lstrip().startswith("["):
-        text = f"[{text}]"
+        return [_parse(item.strip(), None) for item in text.split(",")] if text.strip() else []
     try:
         return json.loads(text)
     except ValueError:  # not JSON, or a number longer than Python reads

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from recombine import catalog
-from recombine.cell import Context, Outcome
+from recombine.cell import Cell, Context, Outcome
+from recombine.conduct import setting
 from recombine.spec import override
 from recombine.studies import Part, Results, Seeds, find
 from recombine.studies import gated_digits as digits
@@ -164,9 +165,8 @@ def test_what_has_no_number_is_left_out_and_counted() -> None:
 def test_a_short_run_fills_every_table_and_figure(part: Part) -> None:
     cells = {}
     for name, need in part.cells(scale="quick", profile=part.profiles[0], seeds=2).items():
-        cell = need.cell
-        for setting in part.smallest:
-            cell = override(cell, *setting.split("=", 1))  # type: ignore[assignment]
+        cell = override(need.cell, dict(map(setting, part.smallest)))
+        assert isinstance(cell, Cell)
         cells[name] = Seeds(cell.run(need.seeds, Context()))
     results = Results("quick", part.profiles[0], cells)
     finding = find(STUDY, part, results, command="", made_with={})

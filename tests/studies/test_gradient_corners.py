@@ -108,7 +108,7 @@ def test_quick_and_paper_share_the_cells_that_do_not_differ() -> None:
 def short_run(profile: str, seeds: int) -> Finding:
     cells = {}
     for name, need in PART.cells(scale="quick", profile=profile, seeds=seeds).items():
-        cell = override(need.cell, "recipe.steps", "72")
+        cell = override(need.cell, {"recipe.steps": "72"})
         assert isinstance(cell, Trial)
         cells[name] = Seeds(cell.run(need.seeds, Context()))
     study, results = catalog.find("studies", "gradient"), Results("quick", profile, cells)

@@ -10,6 +10,7 @@ import pytest
 
 from recombine import catalog, data
 from recombine.cell import Context, Outcome
+from recombine.conduct import setting
 from recombine.spec import override
 from recombine.studies import Results, Seeds, find
 from recombine.studies.gradient_pairs import (
@@ -97,25 +98,23 @@ def test_a3_asks_for_both_settings(flips: tuple[float, float], outcome: str) -> 
 def test_the_published_experiment_has_its_sizes() -> None:
     for profile, pairs in (("as-printed", 10_000), ("as-run", 100)):
         needs = PART.cells(scale="paper", profile=profile, seeds=20)
-        for setting in "AB":
-            trial = needs[setting].cell
+        for letter in "AB":
+            trial = needs[letter].cell
             assert isinstance(trial, Trial) and isinstance(trial.task, DigitPairs)
-            assert (trial.task.setting, trial.task.images) == (setting, "mnist")
+            assert (trial.task.setting, trial.task.images) == (letter, "mnist")
             stack = trial.model.stack([0], trial.task.input_shape, 1, 10)
             assert sum(p.numel() for p in stack.parameters()) == 1_150_090
             recipe = trial.recipe
             assert (recipe.steps, recipe.batch, recipe.optimizer) == (200, 64, Adam(1e-3))
             assert (recipe.loss, recipe.evaluation_examples) == ("categorical-hinge", pairs)
-            assert len(needs[setting].seeds) == 20
+            assert len(needs[letter].seeds) == 20
     assert len(PART.cells(scale="paper", profile="as-run", seeds=5)["A"].seeds) == 5
 
 
 def test_tables_and_figures_of_a_short_run() -> None:
     cells = {}
     for name, need in PART.cells(scale="quick", profile="as-printed", seeds=2).items():
-        made = need.cell
-        for path, text in (setting.split("=") for setting in PART.smallest):
-            made = override(made, path, text)  # type: ignore[assignment]
+        made = override(need.cell, dict(map(setting, PART.smallest)))
         assert isinstance(made, Trial)
         cells[name] = Seeds(made.run(need.seeds, Context()))
     study, results = catalog.find("studies", "gradient"), Results("quick", "as-printed", cells)

@@ -91,7 +91,7 @@ def test_tables_tell_kinds_and_where_they_happen(results: Results) -> None:
 def test_tables_follow_what_was_set(results: Results) -> None:
     """Another split than the part's own is told by its own commands."""
     cell = ScanPart().cells(scale="quick", profile="as-run", seeds=1)["A"].cell
-    other = override(cell, "task.split", "addprim_turn_left")
+    other = override(cell, {"task.split": "addprim_turn_left"})
     seen = replace(results, specs={"A": other, "B": cell})
     assert task(seen, "A").split == "addprim_turn_left"
     assert task(seen, "B").split == "addprim_jump" == task(results, "A").split

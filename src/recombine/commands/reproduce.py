@@ -103,6 +103,8 @@ class Watch:
             f"[bold]{name}[/] {event.request.scale}, {event.request.profile}: "
             f"{plan.done} seeds done, {plan.missing} to run{again}"
         )
+        for remark in event.request.remarks():
+            self._line(f"  [yellow]note[/]: {escape(remark)}")
         self._total += plan.missing
         if self._all is None:
             self._all = self._progress.add_task("[bold]seeds[/]", total=0)

@@ -56,8 +56,7 @@ def diagnosis(
         label, model = model_of(each, chosen, weights)
         named[label if label not in named else f"{label} again"] = model
     recipes = {label: recipe_for(chosen, trained=not weights) for label in named}
-    for text in settings:
-        chosen, named, recipes = _set(chosen, named, recipes, *setting(text))
+    chosen, named, recipes = _set(chosen, named, recipes, dict(map(setting, settings)))
     card = Card(chosen, named, recipes)
     study = Study(
         name="diagnosis",
@@ -88,7 +87,7 @@ def task_of(task: str | Task) -> Task:
     # what follows the slash names the split of a task that has several ways to be split
     if "split" not in fields:
         raise UnknownName("variant", variant, (), where=f"tasks/{name}")
-    return cast(Task, override(kind(), "split", variant))
+    return cast(Task, override(kind(), {"split": variant}))
 
 
 def own_task(text: str) -> Task:
@@ -162,16 +161,20 @@ def recipe_for(task: Task, *, trained: bool) -> Recipe:
 
 
 def _set(
-    task: Task, models: Mapping[str, Model], recipes: Mapping[str, Recipe], path: str, text: str
+    task: Task,
+    models: Mapping[str, Model],
+    recipes: Mapping[str, Recipe],
+    settings: Mapping[str, str],
 ) -> tuple[Task, dict[str, Model], dict[str, Recipe]]:
-    """Change a field: `task.x`, `model.x` (every model that has it) or `recipe.x`."""
-    head, _, rest = path.partition(".")
-    if head == "task" and rest:
-        return cast(Task, override(task, rest, text)), dict(models), dict(recipes)
-    if head == "recipe" and rest:
-        made = {n: cast(Recipe, override(r, rest, text)) for n, r in recipes.items()}
-        return task, dict(models), made
-    if head == "model" and rest:
-        changed = {n: cast(Model, override(m, rest, text)) for n, m in models.items()}
-        return task, changed, dict(recipes)
-    raise UnknownName("field", path, ("task.…", "model.…", "recipe.…"), where="--set")
+    """Change fields: `task.x`, `model.x` (of every model) or `recipe.x`."""
+    grouped: dict[str, dict[str, str]] = {"task": {}, "model": {}, "recipe": {}}
+    for path, text in settings.items():
+        head, _, rest = path.partition(".")
+        if head not in grouped or not rest:
+            raise UnknownName("field", path, ("task.…", "model.…", "recipe.…"), where="--set")
+        grouped[head][rest] = text
+    return (
+        cast(Task, override(task, grouped["task"])),
+        {n: cast(Model, override(m, grouped["model"])) for n, m in models.items()},
+        {n: cast(Recipe, override(r, grouped["recipe"])) for n, r in recipes.items()},
+    )
