@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from jaxtyping import config
 
 from shell import Launch, start
 
@@ -20,6 +21,14 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 # A shell ignores Ctrl-C in what it starts in the background, and processes inherit that: tests that
 # send it must find it as a terminal has it, wherever they were started.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """As a user calls it, without the tests' checker of shapes and types before it."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

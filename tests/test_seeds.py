@@ -1,9 +1,11 @@
 """Streams are named, independent of each other and of the order they are asked for in."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recombine.errors import BadValue
 from recombine.seeds import stream, torch_seed
 
 names = st.lists(st.text(max_size=8) | st.integers(0, 2**32 - 1), max_size=3).map(tuple)
@@ -37,6 +39,11 @@ def test_streams_of_neighbouring_seeds_are_uncorrelated() -> None:
     draws = np.stack([stream(seed, "data").standard_normal(4000) for seed in range(8)])
     off = np.corrcoef(draws)[~np.eye(8, dtype=bool)]
     assert np.abs(off).max() < 5 / np.sqrt(4000)
+
+
+def test_a_negative_seed_is_refused() -> None:
+    with pytest.raises(BadValue, match="from 0 up"):
+        stream(-1, "data")
 
 
 def test_the_global_state_is_left_alone() -> None:

@@ -12,6 +12,8 @@ import hashlib
 
 import numpy as np
 
+from recombine.errors import BadValue
+
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """The random stream of a seed under these names (`init`, `data`, `order`, `noise`, …)."""
@@ -24,6 +26,8 @@ def torch_seed(seed: int, *names: str | int) -> int:
 
 
 def _sequence(seed: int, names: tuple[str | int, ...]) -> np.random.SeedSequence:
+    if seed < 0:
+        raise BadValue("seed", seed, "a whole number from 0 up")
     return np.random.SeedSequence(entropy=seed, spawn_key=tuple(_word(name) for name in names))
 
 

@@ -1,6 +1,7 @@
 """Contextual decomposition: equal to its definition, to the network, and to numbers on paper."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,6 +214,56 @@ def test_other_wrong_calls_are_refused() -> None:
         of_module(nn.LSTM(4, 6), last)
     with pytest.raises(BadValue, match="rel-irrel"):
         Variant(interactions=("rel-nothing",))
+    with pytest.raises(BadValue, match="each once"):
+        Variant(interactions=("rel-rel", "rel-rel"))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ({"sequences": [[1, 2]]}, "pass a torch.Tensor"),
+        ({"sequences": torch.tensor([1, 2])}, "a table of sequences and words"),
+        ({"sequences": torch.tensor([[True, False]])}, "a table of sequences and words"),
+        ({"sequences": torch.ones(2, 3)}, "word numbers as whole numbers"),
+        ({"sequences": torch.ones(2, 3, 9)}, r"or vectors, \[sequences, words, 4\]"),
+        ({"sequences": torch.tensor([[1, -1, 2]])}, "= -1 is not legal.* from 0 to 6"),
+        ({"sequences": torch.tensor([[1, 7, 2]])}, "= 7 is not legal.* from 0 to 6"),
+        ({"phrases": [(0, 1.9, 4.9)]}, "phrases = .* whole numbers"),
+        ({"phrases": [(0, 1), (0, 2), (0, 3)], "at": [1, 1]}, "triples"),
+        ({"phrases": [0, 1, 2]}, "triples"),
+        ({"phrases": [(0, 1, 2), (0, 1)]}, "as many in each row"),
+        ({"phrases": ["abc"]}, "whole numbers"),
+        ({"at": [2.5]}, "at = .* whole numbers"),
+        ({"at": 3}, "one or more places for each of 1 phrases"),
+        ({"at": [[]]}, "one or more places for each of 1 phrases"),
+        ({"words": []}, "a list of numbers from 0 to 7"),
+        ({"words": ["a"]}, "whole numbers"),
+        ({"variant": "all"}, "a Variant"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_not_bent(call: dict[str, Any], message: str) -> None:
+    network, *_ = _network(nn.LSTM)
+    good = {"sequences": _text(), "phrases": [(0, 1, 2)], "at": [3]}
+    assert decompose(network, **good).relevant.shape[0] == 1
+    with pytest.raises(UsageError, match=message):
+        decompose(network, **{**good, **call})
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_modules_that_do_not_fit_together_are_refused() -> None:
+    lstm, last, table = nn.LSTM(4, 5), nn.Linear(5, 8), nn.Embedding(7, 4)
+    wrong: list[tuple[tuple[Any, ...], str]] = [
+        ((lstm, None), "the last layer is a NoneType"),
+        ((lstm, table, last), "the last layer is a Embedding"),
+        ((lstm, last, table.weight), "the embedding is a Parameter"),
+        ((lstm, last, nn.Embedding(7, 3)), "gives 3 numbers, but the module reads 4"),
+        ((lstm, last, nn.Embedding(7, 4, max_norm=1.0)), "without max_norm"),
+        ((lstm, nn.Linear(5, 8).double(), table), "float32 and torch.float64"),
+    ]
+    for modules, message in wrong:
+        with pytest.raises(UsageError, match=message):
+            of_module(*modules)
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])

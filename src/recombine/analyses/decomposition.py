@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -92,9 +93,10 @@ def decompose(
 
 def _words(network: Network, words: Sequence[int]) -> Tensor:
     size = len(network.last_weight)
-    if any(not 0 <= word < size for word in words):
-        raise BadValue("words", list(words), f"numbers from 0 to {size - 1}")
-    return torch.as_tensor(list(words))
+    wanted = whole_numbers("words", words)
+    if wanted.ndim != 1 or not len(wanted) or ((wanted < 0) | (wanted >= size)).any():
+        raise BadValue("words", words, f"a list of numbers from 0 to {size - 1}")
+    return torch.from_numpy(wanted)
 
 
 def _scores(
@@ -115,9 +117,12 @@ def parts(
     variant: Variant | None = None,
 ) -> Iterator[tuple[np.ndarray, Tensor, Tensor]]:
     """Pieces of the answer: phrases' numbers, their h_r and the whole h [phrase, read, hidden]."""
+    network.check(sequences)
     given = sequences if network.batch_first else sequences.transpose(0, 1)
     table, reads = _checked(phrases, at, given.shape[0], given.shape[1])
-    variant = variant or Variant()
+    variant = Variant() if variant is None else variant
+    if not isinstance(variant, Variant):
+        raise BadValue("variant", variant, "a Variant, such as Variant(order='all')")
     order = np.argsort(table[:, 0], kind="stable")
     for start in range(0, len(order), TOGETHER):
         group = order[start : start + TOGETHER]
@@ -141,12 +146,15 @@ def _checked(
     phrases: Phrases, at: Places, sequences: int, length: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Phrases and places as tables, or a sentence about the first that does not fit."""
-    table = np.asarray(phrases, dtype=np.int64).reshape(-1, 3)
-    reads = np.asarray(at, dtype=np.int64)
-    if len(reads) != len(table):
-        raise BadValue(
-            "at", f"{len(reads)} places", f"one or more for each of {len(table)} phrases"
-        )
+    table, reads = whole_numbers("phrases", phrases), whole_numbers("at", at)
+    if table.size == 0:
+        table = table.reshape(0, 3)
+    if table.ndim != 2 or table.shape[1] != 3:
+        legal = "triples (sequence, first word, word after the last)"
+        raise BadValue("phrases", f"a table of {list(table.shape)}", legal)
+    if reads.ndim not in (1, 2) or len(reads) != len(table) or (len(table) and not reads.size):
+        given = f"a table of {list(reads.shape)}"
+        raise BadValue("at", given, f"one or more places for each of {len(table)} phrases")
     reads = reads.reshape(len(table), -1) if len(table) else reads.reshape(0, 1)
     sequence, first, last = table.T
     wrong = (sequence < 0) | (sequence >= sequences)
@@ -165,6 +173,17 @@ def _checked(
         row = int(wrong.argmax())
         raise BadValue(f"at[{row}]", reads[row].tolist(), f"places from 0 to {length - 1}")
     return table, reads
+
+
+def whole_numbers(what: str, given: Any) -> np.ndarray:
+    """Whole numbers as a table of any shape; anything else is refused rather than rounded."""
+    try:
+        table = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        table = np.asarray(None)
+    if table.size and table.dtype.kind not in "iu":
+        raise BadValue(what, given, "whole numbers, as many in each row")
+    return table.astype(np.int64)
 
 
 class _Pass:

@@ -31,8 +31,9 @@ class Variant(Spec):
     """Which products of parts are the phrase's (generalised decomposition)."""
 
     def validate(self) -> None:
-        if not set(self.interactions) <= set(INTERACTIONS):
-            legal = "some of " + ", ".join(INTERACTIONS)
+        twice = len(set(self.interactions)) < len(self.interactions)
+        if twice or not set(self.interactions) <= set(INTERACTIONS):
+            legal = "some of " + ", ".join(INTERACTIONS) + ", each once"
             raise BadValue("training/decomposition.interactions", list(self.interactions), legal)
 
     @property

@@ -7,13 +7,13 @@ top. Weights lie as PyTorch has them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from recombine.errors import UsageError
+from recombine.errors import BadValue, UsageError
 from recombine.models.language_model import StackedLanguageModel
 
 
@@ -65,24 +65,48 @@ class Network:
         """What the first layer reads: looked up if word numbers are given."""
         if given.is_floating_point():
             return given.to(self.dtype)
+        assert self.embedding is not None, "word numbers need an embedding: see check"
+        return self.embedding[given.long()]
+
+    def check(self, given: Any) -> None:
+        """Refuse what is neither a table of word numbers nor one of vectors that it can read."""
+        if not isinstance(given, Tensor):
+            raise UsageError(f"sequences are a {type(given).__name__}: pass a torch.Tensor")
+        width = self.layers[0].input_weight.shape[1]
+        kind = f"sequences are {list(given.shape)} of {given.dtype}"
+        if given.is_floating_point():
+            if given.ndim != 3 or given.shape[2] != width:
+                raise UsageError(
+                    f"{kind}: pass word numbers as whole numbers, a table of sequences and words, "
+                    f"or vectors, [sequences, words, {width}]"
+                )
+            return
         if self.embedding is None:
             raise UsageError(
                 "word numbers were given, but the network has no embedding: "
                 "pass one, or sequences of vectors"
             )
-        return self.embedding[given]
+        if given.ndim != 2 or given.is_complex() or given.dtype == torch.bool:
+            raise UsageError(f"{kind}: pass word numbers, a table of sequences and words")
+        size = len(self.embedding)
+        wrong = (given < 0) | (given >= size)
+        if wrong.any():
+            raise BadValue("sequences", int(given[wrong][0]), f"word numbers from 0 to {size - 1}")
 
 
 def of_lane(stack: StackedLanguageModel, lane: int) -> Network:
-    """One lane of our own language model."""
+    """One lane of our own language model, read on the CPU wherever it was trained."""
+
+    def own(weights: Tensor) -> Tensor:
+        return weights[lane].detach().cpu()
+
     blueprint = stack.blueprint
-    layers = (Layer(*(w[lane].detach() for w in stack.layer(i))) for i in range(blueprint.layers))
     return Network(
         cell=blueprint.cell,
-        layers=tuple(layers),
-        last_weight=stack.last_weight[lane].detach(),
-        last_bias=stack.last_bias[lane].detach(),
-        embedding=stack.embedding[lane].detach(),
+        layers=tuple(Layer(*map(own, stack.layer(i))) for i in range(blueprint.layers)),
+        last_weight=own(stack.last_weight),
+        last_bias=own(stack.last_bias),
+        embedding=own(stack.embedding),
     )
 
 
@@ -99,11 +123,27 @@ def of_module(
             "a bidirectional or projecting layer cannot be decomposed: "
             "pass a module that reads one way and has proj_size = 0"
         )
+    if not isinstance(last, nn.Linear):
+        raise UsageError(f"the last layer is a {type(last).__name__}: pass the nn.Linear")
+    if embedding is not None and not isinstance(embedding, nn.Embedding):
+        raise UsageError(f"the embedding is a {type(embedding).__name__}: pass an nn.Embedding")
+    if embedding is not None and embedding.max_norm is not None:
+        raise UsageError("the embedding changes with what it reads: pass one without max_norm")
+    if embedding is not None and embedding.embedding_dim != module.input_size:
+        raise UsageError(
+            f"the embedding gives {embedding.embedding_dim} numbers, but the module reads "
+            f"{module.input_size}"
+        )
     if last.in_features != module.hidden_size:
         raise UsageError(
             f"the last layer reads {last.in_features} numbers, but the module's states have "
             f"{module.hidden_size}"
         )
+    types = {module.weight_ih_l0.dtype, last.weight.dtype}
+    types |= set() if embedding is None else {embedding.weight.dtype}
+    if len(types) > 1:
+        several = " and ".join(sorted(map(str, types)))
+        raise UsageError(f"the modules compute in {several}: bring them to one with .to(dtype)")
     weight = last.weight.detach()
     return Network(
         cell="lstm" if isinstance(module, nn.LSTM) else "gru",

@@ -16,6 +16,7 @@ from torch import Tensor
 from recombine.analyses.decomposition import Phrases, decompose
 from recombine.analyses.decomposition_variant import Variant
 from recombine.analyses.recurrent_network import Network
+from recombine.errors import BadValue
 
 AT_ONCE = 4096
 """Sequences that are run side by side."""
@@ -70,5 +71,8 @@ def credited(
     variant: Variant | None = None,
 ) -> Float[np.ndarray, " phrase"]:
     """The centred score of a word that decomposition credited each phrase with."""
+    size = len(network.last_weight)
+    if not isinstance(word, int | np.integer) or not 0 <= word < size:
+        raise BadValue("word", word, f"a number from 0 to {size - 1}")
     relevant = decompose(network, text, phrases, at, variant=variant).relevant[:, 0]
     return np.asarray((relevant[:, word] - relevant.mean(1)).double().numpy())

@@ -145,8 +145,9 @@ def _(mark: Map) -> Iterator[Row]:
 
 @_rows.register
 def _(mark: Heat) -> Iterator[Row]:
-    for y, line in enumerate(mark.values):
-        for x, value in enumerate(line):
+    top, left = mark.counted_from
+    for y, line in enumerate(mark.values, top):
+        for x, value in enumerate(line, left):
             yield {"kind": "heat", "x": x, "y": y, "value": float(value)}
 
 

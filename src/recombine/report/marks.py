@@ -150,19 +150,20 @@ def _finer(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 @_draw.register
 def _(mark: Heat, axes: Axes, order: int) -> None:
-    rows, columns = mark.values.shape
+    (top, left), (rows, columns) = mark.counted_from, mark.values.shape
+    edges = (left - 0.5, left + columns - 0.5, top + rows - 0.5, top - 0.5)
     values = crisp(heat_tint(np.asarray(mark.values, dtype=float), mark.low, mark.high))
     for scheme in ("light", "dark"):
         image = axes.imshow(
             tint(values, scheme, HEAT_ENDS),
-            extent=(-0.5, columns - 0.5, rows - 0.5, -0.5),
+            extent=edges,
             interpolation="none",
             aspect="auto",
             zorder=1,
         )
         image.set_gid(f"on-{scheme}")
-    axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_xlim(*edges[:2])
+    axes.set_ylim(*edges[2:])
 
 
 def heat_tint(values: npt.NDArray[np.float64], low: float, high: float) -> npt.NDArray[np.float64]:

@@ -90,13 +90,15 @@ class Map:
 
 @dataclass(frozen=True)
 class Heat:
-    """A matrix of numbers, cell by cell, the first row on top; columns count from 0."""
+    """A matrix of numbers, cell by cell, the first row on top; a NaN leaves its cell empty."""
 
     values: Float[np.ndarray, "row column"]
     low: float
     """The number at the pale or the blue end; below 0, zero is the neutral colour."""
     high: float
     label: str = ""
+    counted_from: tuple[int, int] = (0, 0)
+    """What the first row and the first column are called on the axes."""
 
 
 @dataclass(frozen=True)
