@@ -1,6 +1,8 @@
 """The study `spans`: its cell alone and after a kill, how results are read, which words carry."""
 
+import csv
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +11,12 @@ from torch import nn
 
 from recombine.analyses.recurrent_network import of_module
 from recombine.cell import Arrays, Context, Outcome
+from recombine.conduct import setting
 from recombine.errors import BadValue, Interrupted
 from recombine.models.language_model import LanguageModel
-from recombine.spec import key_of
+from recombine.report import data
+from recombine.report.drawing import svg
+from recombine.spec import key_of, override
 from recombine.studies.carriers import carriers_figure, word_credits
 from recombine.studies.results import Results, Seeds
 from recombine.studies.spans import STUDY
@@ -142,6 +147,7 @@ def test_the_judges_tell_a_world_as_published_from_its_opposite() -> None:
     assert judges["C1"](_length(turned, {2: 0.1, 4: 0.1, 8: 0.1}), 0.98).outcome == "contradicted"
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_words_that_carry_a_prediction_sum_to_it_where_nothing_interacts() -> None:
     """Gates that stand still and a small cell: single words' credits add up to the whole score."""
     lstm, last, table = nn.LSTM(2, 3), nn.Linear(3, 5, bias=False), nn.Embedding(4, 2)
@@ -161,5 +167,56 @@ def test_words_that_carry_a_prediction_sum_to_it_where_nothing_interacts() -> No
     assert credit.sum() == pytest.approx(float(logits[2] - logits.mean()), rel=1e-4)
     figure = carriers_figure([(["a", "b", "c", "d", "e"], credit)], "f")
     assert figure.panels[1].marks[0].names[0] == "1 a"  # type: ignore[union-attr]
-    with pytest.raises(BadValue, match="at least one word"):
-        word_credits(of_module(lstm, last, table), [], 2)
+    wrong: list[tuple[Any, Any, str]] = [
+        ([], 2, "at least one word"), ([1.5], 2, "whole numbers"), ("abc", 2, "whole numbers"),
+        ([[1]], 2, "at least one word"), ([1], 5, "from 0 to 4"), ([1], -1, "from 0 to 4"),
+        ([1], "was", "from 0 to 4"),
+    ]  # fmt: skip
+    for text, word, message in wrong:
+        with pytest.raises(BadValue, match=message):
+            word_credits(of_module(lstm, last, table), text, word)
+
+
+def test_the_map_of_carriers_has_every_credit_in_its_cell() -> None:
+    """First sentence on top, words counted back from the prediction, nothing where none stands."""
+    sentences = [("abc", np.array([1.0, 0.0, -2.0])), ("d", np.array([0.5]))]
+    figure = carriers_figure(sentences, "w")
+    (heat,) = figure.panels[0].marks
+    written = [
+        row for row in csv.DictReader(data.csv(figure).splitlines()) if row["kind"] == "heat"
+    ]
+    drawn = {(row["y"], row["x"]): row["value"] for row in written}
+    assert {place: float(value) for place, value in drawn.items() if value} == {
+        ("1", "-3"): 1.0, ("1", "-2"): 0.0, ("1", "-1"): -2.0, ("2", "-1"): 0.5,
+    }  # fmt: skip
+    assert (heat.low, heat.high) == (-2.0, 2.0)  # type: ignore[union-attr]
+    for odd, message in (([], "at least one pair"), ([("ab", np.ones(1))], "2 words, 1 credits")):
+        with pytest.raises(BadValue, match=message):
+            carriers_figure(odd, "w")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("part", "settings"), [
+    ("counting", {"task.conduit": "3"}), ("counting", {"task.conduit": "10", "task.block": "20"}),
+    ("length", {"task.conduit": "4"}), ("predictability", {"task.conduit": "2"}),
+])  # fmt: skip
+def test_tables_and_figures_tell_what_was_run(part: str, settings: dict[str, str]) -> None:
+    """The conduit of `--set`, not the part's own."""
+    chosen, k = STUDY.part(part), int(settings["task.conduit"])
+    cells, specs = {}, {}
+    for name, need in chosen.cells(scale="quick", profile="as-printed", seeds=1).items():
+        changed = override(need.cell, {**dict(map(setting, chosen.smallest)), **settings})
+        assert isinstance(changed, SpansRun)
+        specs[name], cells[name] = changed, Seeds(changed.run([0], Context()))
+    results = Results("quick", "as-printed", cells, specs)
+    table = chosen.tables(results)[0]
+    if part == "length":
+        assert {row[:2] for row in table.rows} == {(k, 20)}
+    else:
+        assert f"k = {k}" in table.note
+    if part == "counting":
+        assert [row[1] for row in table.rows[k : k + 2]] == [
+            f"α and {k} symbols",
+            "the conduit alone",
+        ]
+    for figure in chosen.figures(results):
+        assert svg(figure)

@@ -59,6 +59,7 @@ class SpansRun(Cell):
         if self.along < 1 or self.replaced < 2 or self.draws < 1:
             counts = (self.along, self.replaced, self.draws)
             raise BadValue("cells/spans along, replaced, draws", counts, "at least 1, 2 and 1")
+        self.reading.require(self.task.tokens)
 
     @property
     def seeds_per_job(self) -> int:

@@ -15,7 +15,7 @@ from recombine.studies.figure import Axis, Colour, Figure, Panel
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
 from recombine.studies.spans_cells import SpansRun
-from recombine.studies.spans_reading import acquired, final, line, over_epochs
+from recombine.studies.spans_reading import acquired, final, line, over_epochs, ran
 from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table, Value
@@ -28,9 +28,6 @@ TESTS: tuple[tuple[str, str, Colour], ...] = (
     ("fresh", "new conduits", "first"),
     ("trained", "trained conduits", "second"),
 )
-SHOWN: tuple[tuple[int, Colour], ...] = (
-    (0, "first"), (CONDUIT // 2, "second"), (CONDUIT, "third"), (CONDUIT + 1, "muted"),
-)  # fmt: skip
 SINGLE, DOUBLE = 1e-5, 1e-12
 """The lines of C7."""
 
@@ -69,6 +66,11 @@ class CountingPart(Part):
         return prefixes(results), acquisition(results), carriers(results)
 
 
+def _best(results: Results) -> str:
+    """The cell that learned the rule best."""
+    return "learned" if "learned" in results.cells else "main"
+
+
 def counts(results: Results, level: float) -> Verdict:
     """C4: the whole conduit with α gives more than α alone."""
     p = final(results["main"], results)[:, :-1]
@@ -91,12 +93,14 @@ def constituents(results: Results) -> Table:
     for name, cell in results.cells.items():
         p, trained = final(cell, results), final(cell, results, test="trained")
         epochs = acquired(over_epochs(cell, results))
-        for i in range(CONDUIT + 2):
+        k = ran(results, name).task.conduit
+        for i in range(k + 2):
             when = epochs[:, i][~np.isnan(epochs[:, i])]
             rows.append((
-                TRAINING[name], _phrase(i), stats.mean(p[:, i]), stats.mean(trained[:, i]),
+                TRAINING[name], _phrase(i, k), stats.mean(p[:, i]), stats.mean(trained[:, i]),
                 stats.mean(when) if len(when) else None, f"{len(when)} of {cell.n}",
             ))  # fmt: skip
+    task = ran(results, "main").task
     return Table(
         id="constituents",
         title="P(ω | constituent), and the epoch at which it came half the way to its end",
@@ -106,21 +110,21 @@ def constituents(results: Results) -> Table:
         ),
         rows=tuple(rows),
         where="Figure 2; the epochs go beyond the paper",
-        note=f"k = {CONDUIT}, {EXAMPLES[results.scale]:,} examples, "
-        f"{float(results['main'].scalar('filler')[0]):.0%} of the corpus is filler.",
+        note=f"k = {task.conduit}, {task.rules:,} examples, {task.filler_share:.0%} of the corpus "
+        "is filler.",
     )  # fmt: skip
 
 
-def _phrase(i: int) -> str:
+def _phrase(i: int, k: int) -> str:
     """The phrases in the order in which cells have them."""
-    if i == CONDUIT + 1:
+    if i == k + 1:
         return "the conduit alone"
     return f"α and {i} symbols" if i else "α alone"
 
 
 def quality(results: Results) -> Table:
     """What the identity cannot say: does decomposition agree with interventions?"""
-    cell = results.cells.get("learned", results["main"])
+    cell = results[_best(results)]
     names = {
         "agreement/all": "correlation with interventions, all phrases",
         "agreement/open": "… among α's of different blocks",
@@ -152,9 +156,9 @@ def quality(results: Results) -> Table:
 
 def prefixes(results: Results) -> Figure:
     """Figure 2."""
-    read = np.arange(CONDUIT + 1)
     panels = []
     for name, cell in results.cells.items():
+        read = np.arange(ran(results, name).task.conduit + 1)
         marks = tuple(
             line(
                 read, final(cell, results, test=test)[:, :-1], label=label, colour=colour,
@@ -167,7 +171,7 @@ def prefixes(results: Results) -> Figure:
     return Figure(
         id="prefixes",
         title="ω from the open symbol and the first i symbols of the conduit",
-        caption=f"P(ω | α and the first i symbols), k = {CONDUIT}; means over seeds with 95% "
+        caption="P(ω | α and the first i symbols of the conduit); means over seeds with 95% "
         "intervals.",
         where="Figure 2",
         panels=tuple(panels),
@@ -177,13 +181,16 @@ def prefixes(results: Results) -> Figure:
 
 def acquisition(results: Results) -> Figure:
     """When each constituent was learned, in the cell that learns it best."""
-    cell = results.cells.get("learned", results["main"])
+    name = _best(results)
+    cell, k = results[name], ran(results, name).task.conduit
+    shown: dict[int, Colour] = {0: "first", k // 2: "second", k: "third", k + 1: "muted"}
     curve, epochs = over_epochs(cell, results), cell.steps("p/fresh")
     marks = tuple(
-        line(epochs, curve[:, :, i], label=_phrase(i), colour=colour) for i, colour in SHOWN
+        line(epochs, curve[:, :, i], label=_phrase(i, k), colour=colour)
+        for i, colour in shown.items()
     )
-    when = acquired(curve)[:, : CONDUIT + 1]
-    risen = [i for i in range(CONDUIT + 1) if not np.isnan(when[:, i]).all()]
+    when = acquired(curve)[:, : k + 1]
+    risen = [i for i in range(k + 1) if not np.isnan(when[:, i]).all()]
     steps = (line(np.array(risen) + 1, when[:, risen], label="half the way", colour="first"),)
     return Figure(
         id="acquisition",
@@ -204,14 +211,15 @@ def acquisition(results: Results) -> Figure:
 
 def carriers(results: Results) -> Figure:
     """Which words of test sentences carry ω."""
-    cell = results.cells.get("learned", results["main"])
+    name = _best(results)
+    cell, k = results[name], ran(results, name).task.conduit
     outcome = cell.outcomes[min(cell.outcomes)]
     text, credit = outcome.arrays["carriers/text"], outcome.arrays["carriers/credit"]
     alpha, omega = int(text.max()) - 1, int(text.max())
     sentences = []
     for words, given in zip(text.tolist(), credit, strict=True):
         at = words.index(omega)
-        begin = max(0, at - CONDUIT - 4)
+        begin = max(0, at - k - 4)
         names = ["α" if w == alpha else str(w) for w in words[begin:at]]
         sentences.append((tuple(names), given[begin:at]))
     return carriers_figure(sentences, "ω", name="carriers", where="goes beyond the paper")

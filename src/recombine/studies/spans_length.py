@@ -14,11 +14,10 @@ from recombine.studies.figure import Axis, Figure, Panel, Rule
 from recombine.studies.results import Results
 from recombine.studies.reuse_judging import all_of
 from recombine.studies.spans_cells import SpansRun
-from recombine.studies.spans_reading import COLOURS, final, line
+from recombine.studies.spans_reading import COLOURS, final, line, ran
 from recombine.studies.spans_settings import (
     EXAMPLES,
     LENGTHS,
-    PAPER,
     PROFILES,
     ROOMY,
     SMALLEST,
@@ -115,12 +114,12 @@ def probabilities(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     for k in LENGTHS[results.scale]:
         for n in EXAMPLES[results.scale]:
-            found = results[cell(k, n)]
+            found, task = results[cell(k, n)], ran(results, cell(k, n)).task
             whole = found.array("final/whole/fresh")[:, 0]
             rows.append((
-                k, n, float(found.scalar("filler")[0]),
+                task.conduit, task.rules, task.filler_share,
                 stats.mean(_opened(results, k, n)), stats.mean(_conduit(results, k, n)),
-                stats.mean(whole), stats.mean(_defined(found.scalar("agreement/all"))),
+                stats.mean(whole), _mean(found.scalar("agreement/all")),
             ))  # fmt: skip
     return Table(
         id="probabilities",
@@ -137,23 +136,26 @@ def probabilities(results: Results) -> Table:
     )  # fmt: skip
 
 
-def _defined(values: np.ndarray) -> np.ndarray:
-    return values[~np.isnan(values)] if not np.isnan(values).all() else np.zeros(1)
+def _mean(values: np.ndarray) -> Value:
+    """Over seeds in which it is defined."""
+    values = values[~np.isnan(values)]
+    return stats.mean(values) if len(values) else None
 
 
 def by_length(results: Results) -> Figure:
     """Figure 1."""
     lengths, examples = LENGTHS[results.scale], EXAMPLES[results.scale]
-    words = (PAPER if results.scale == "paper" else ROOMY).task.words
-    chance = Rule(1 / words, "y", "chance")
-    across = Axis("length of the conduit, k", ticks=tuple(map(float, lengths)))
+    tasks = {(k, n): ran(results, cell(k, n)).task for k in lengths for n in examples}
+    chance = Rule(1 / tasks[lengths[0], examples[0]].words, "y", "chance")
+    conduits = [tasks[k, examples[0]].conduit for k in lengths]
+    across = Axis("length of the conduit, k", ticks=tuple(map(float, conduits)))
     titles = {"the open symbol": (_opened, "P(ω | α)"), "the conduit": (_conduit, "P(ω | conduit)")}
     panels = []
     for title, (read, label) in titles.items():
         marks = tuple(
             line(
-                lengths, np.stack([read(results, k, n) for k in lengths], 1),
-                label=f"{n:,} examples", colour=COLOURS[i],
+                conduits, np.stack([read(results, k, n) for k in lengths], 1),
+                label=f"{tasks[lengths[0], n].rules:,} examples", colour=COLOURS[i],
             )
             for i, n in enumerate(examples)
         )  # fmt: skip

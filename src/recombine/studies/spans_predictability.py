@@ -12,7 +12,7 @@ from recombine import stats
 from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Colour, Figure, Panel
 from recombine.studies.results import Results
-from recombine.studies.spans_reading import acquired, final, line, over_epochs
+from recombine.studies.spans_reading import acquired, final, line, over_epochs, ran
 from recombine.studies.spans_settings import PROFILES, SMALLEST, setting
 from recombine.studies.study import Judge, Need, Part, Runs
 from recombine.studies.table import Table, Value
@@ -111,8 +111,9 @@ def levels(results: Results) -> Table:
         ),
         rows=tuple(rows),
         where="Figure 3",
-        note=f"k = {CONDUIT}. Scattered conduits take the place of random filler, so that the "
-        "settings differ in both: a confound the paper does not discuss.",
+        note=f"k = {ran(results, 'predictable').task.conduit}. Scattered conduits take the place "
+        "of random filler, so that the settings differ in both: a confound the paper does not "
+        "discuss.",
     )  # fmt: skip
 
 

@@ -10,8 +10,16 @@ from jaxtyping import Float
 from recombine import stats
 from recombine.studies.figure import Colour, Line
 from recombine.studies.results import Results, Seeds
+from recombine.studies.spans_cells import SpansRun
 
 COLOURS: tuple[Colour, ...] = ("first", "second", "third", "fourth", "muted")
+
+
+def ran(results: Results, name: str) -> SpansRun:
+    """What a cell was, with whatever `--set` changed in it."""
+    cell = results.specs[name]
+    assert isinstance(cell, SpansRun), cell
+    return cell
 
 
 def state(results: Results) -> int:

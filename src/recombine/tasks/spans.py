@@ -4,7 +4,7 @@ A corpus is random text over Σ (words 0 … V−1) with n rules α Σᵏ ω wri
 ω = V + 1. The k symbols between are the *conduit*. Conduits are fresh for every rule, or come from
 a list of which each is used equally often. In the *predictable* setting every listed conduit is
 also scattered `copies` times outside of rules, so that a model can come to know it as a unit; in
-the *unpredictable* setting (`copies = 0`) conduits stand in rules only.
+the *unpredictable* setting (`copies = 0`) conduits stand outside of rules only by chance.
 
 As a factored task: what stands before the conduit (α, or any other word) and which conduit it is;
 the question is whether ω comes next, and the conduit says nothing about that. Held out are
@@ -24,10 +24,12 @@ from recombine.errors import BadValue
 from recombine.seeds import stream
 from recombine.tasks.task import EVERYTHING, Factor, Output, Task
 
-TASK_SEED = 0
-"""As a factored task (not as corpora, which have a seed each) the conduits are those of seed 0."""
 PATIENCE = 100
 """Rounds in which held-out conduits that were trained on are drawn again."""
+MANY = 100
+"""Where there are so many conduits for each that is drawn, those that are left are not counted."""
+TASK_SEED = 0
+"""As a factored task (not as corpora, which have a seed each) the conduits are those of seed 0."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Spans(Task):
     """How often each listed conduit is scattered outside of rules: 0 is the unpredictable setting,
     1,000 (or 100: the paper says both) the predictable one."""
     test_tokens: int = 50_000
-    """Length of each test corpus."""
+    """Length of each test corpus; what does not fill a block is left out."""
     block: int = 35
     """Tokens of a test block; each holds one rule."""
 
@@ -79,13 +81,19 @@ class Spans(Task):
         if self.test_tokens < self.block:
             legal = f"at least one block ({self.block})"
             raise BadValue("tasks/spans.test_tokens", self.test_tokens, legal)
+        left = self.possible - self.listed if self.listed else self._left_by_chance()
+        if left < 1:
+            field, trained = ("listed", self.listed) if self.listed else ("rules", self.rules)
+            legal = f"fewer: nearly all {self.possible:,} conduits of {self.conduit} symbols of "
+            legal += f"{self.vocabulary} words would be trained on, and none held out"
+            raise BadValue(f"tasks/spans.{field}", trained, legal)
         if self.filler < 0:
             raise BadValue(
                 "tasks/spans.tokens",
                 self.tokens,
-                f"{-self.filler:,} tokens more: {self.rules:,} rules of {self.conduit + 2} tokens "
-                f"and {self.listed * self.copies:,} scattered conduits of {self.conduit} do not "
-                f"fit",
+                f"{self.tokens - self.filler:,} or more ({-self.filler:,} are missing): "
+                f"{self.rules:,} rules of {self.conduit + 2} tokens and "
+                f"{self.listed * self.copies:,} scattered conduits of {self.conduit} do not fit",
             )
 
     # What a corpus is made of
@@ -94,6 +102,17 @@ class Spans(Task):
     def words(self) -> int:
         """Σ, α and ω."""
         return self.vocabulary + 2
+
+    @property
+    def possible(self) -> int:
+        """How many conduits there are."""
+        return int(self.vocabulary**self.conduit)
+
+    def _left_by_chance(self) -> float:
+        """Conduits that are expected to stand in no rule, if each rule has a fresh one."""
+        if self.possible > MANY * self.rules:
+            return 1.0 * self.possible
+        return self.possible * (1 - 1 / self.possible) ** self.rules
 
     @property
     def opening(self) -> int:
@@ -123,8 +142,21 @@ class Spans(Task):
 
     def conduits(self, seed: int) -> Int[np.ndarray, "conduit symbol"]:
         """The conduits that a seed is trained on: the list, or one a rule."""
-        count = self.listed or self.rules
-        return stream(seed, "conduits").integers(self.vocabulary, size=(count, self.conduit))
+        count, rng = self.listed or self.rules, stream(seed, "conduits")
+        drawn = rng.integers(self.vocabulary, size=(count, self.conduit))
+        repeated = _repeated(drawn) if self.listed else np.zeros(count, dtype=bool)
+        if repeated.any() and self.possible <= MANY * count:
+            return self._spelled(rng.permutation(self.possible)[:count])
+        while repeated.any():
+            drawn[repeated] = rng.integers(
+                self.vocabulary, size=(int(repeated.sum()), self.conduit)
+            )
+            repeated = _repeated(drawn)
+        return drawn
+
+    def _spelled(self, numbers: Int[np.ndarray, " n"]) -> Int[np.ndarray, "n symbol"]:
+        """Conduits by their places in the list of all that there are."""
+        return np.stack(np.unravel_index(numbers, (self.vocabulary,) * self.conduit), axis=1)
 
     def held_out(self, seed: int) -> Int[np.ndarray, "block symbol"]:
         """Conduits that stand in no rule of the seed's corpus, one a test block."""
@@ -136,9 +168,13 @@ class Spans(Task):
             if not known.any():
                 return drawn
             drawn[known] = rng.integers(self.vocabulary, size=(int(known.sum()), self.conduit))
-        every = self.vocabulary**self.conduit
-        legal = f"fewer: nearly all of the {every:,} possible conduits are trained on"
-        raise BadValue("tasks/spans.rules", self.rules, legal)
+        # Nearly all are taken, so there are few: those that are left can be listed.
+        every = self._spelled(np.arange(self.possible))
+        left = every[[tuple(row) not in taken for row in every.tolist()]]
+        if not len(left):
+            legal = f"fewer: all {self.possible:,} conduits are trained on, none is held out"
+            raise BadValue("tasks/spans.rules", self.rules, legal)
+        return left[rng.integers(len(left), size=self.blocks)]
 
     def corpus(self, seed: int) -> Int[np.ndarray, " token"]:
         """The training text of a seed: rules, scattered conduits and filler in random order."""
@@ -176,6 +212,8 @@ class Spans(Task):
 
         `fresh`: conduits the seed was not trained on. `trained`: conduits of its rules.
         """
+        if conduits not in ("fresh", "trained"):
+            raise BadValue("conduits", conduits, "'fresh' or 'trained'")
         rng = stream(seed, "test", conduits)
         text = rng.integers(self.vocabulary, size=(self.blocks, self.block))
         at = rng.integers(self.block - self.conduit - 1, size=self.blocks)
@@ -238,3 +276,10 @@ class Spans(Task):
     def part(self, factor: int) -> Bool[np.ndarray, "position word"]:
         inside = np.arange(self.block - 1) >= self.block - 1 - self.conduit
         return np.broadcast_to((inside == (factor == 1))[:, None], self.input_shape).copy()
+
+
+def _repeated(conduits: Int[np.ndarray, "conduit symbol"]) -> Bool[np.ndarray, " conduit"]:
+    """Which of them stand earlier in the list as well."""
+    found = np.ones(len(conduits), dtype=bool)
+    found[np.unique(conduits, axis=0, return_index=True)[1]] = False
+    return found

@@ -60,12 +60,16 @@ class Reading(Spec):
         if not 0 <= self.dropout < 1:
             raise BadValue("training/reading.dropout", self.dropout, "a number in [0, 1)")
 
+    def require(self, tokens: int) -> None:
+        """Refuse a text that does not fill two rows."""
+        if tokens < 2 * self.batch:
+            legal = f"at most half of the {tokens:,} tokens"
+            raise BadValue("training/reading.batch", self.batch, legal)
+
     def columns(self, text: Int[np.ndarray, "seed token"]) -> Int[Tensor, "seed time batch"]:
         """The text in columns; what does not fill a row is left out."""
+        self.require(text.shape[1])
         rows = text.shape[1] // self.batch
-        if rows < 2:
-            legal = f"at most half of the {text.shape[1]} tokens"
-            raise BadValue("training/reading.batch", self.batch, legal)
         cut = text[:, : rows * self.batch].reshape(len(text), self.batch, rows)
         return torch.from_numpy(np.ascontiguousarray(cut.swapaxes(1, 2)))
 
