@@ -5,6 +5,8 @@
 - *entropy*: bits of the unit's values in 32 equal bins of that range; 5 bits if all are used
   evenly, 0 if the unit stands still.
 - *narrow*: the share of units whose range is below a tenth of what is allowed.
+
+An LSTM's memory, the logits and the like have no bounds, and are refused.
 """
 
 from __future__ import annotations
@@ -18,14 +20,19 @@ from jaxtyping import Float
 
 from recombine.analyses.analysis import RecurrentAnalysis
 from recombine.analyses.traces import everything, trace
+from recombine.errors import BadValue
 from recombine.models.model import Model
 from recombine.models.stack import Stack
 from recombine.tasks.task import Task
 
 BINS = 32
 NARROW = 0.1
-BOUNDS: Mapping[str, tuple[float, float]] = {"state": (-1.0, 1.0), "candidate": (-1.0, 1.0)}
-"""What a site's values lie between; gates, which are not named here, lie between 0 and 1."""
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("state", "new", "context"), (-1.0, 1.0)),
+    **dict.fromkeys(("update", "reset", "input", "forget", "output", "attention"), (0.0, 1.0)),
+}
+"""What a site's values lie between: what tanh made, and means of that; gates and attention."""
+ROUNDING = 1e-5
 
 
 def ranges(
@@ -61,9 +68,18 @@ class Activations(RecurrentAnalysis):
     part: str = "encoder"
     what: str = "state"
 
+    def validate(self) -> None:
+        if self.what not in BOUNDS:
+            legal = f"a site whose values have bounds: {', '.join(BOUNDS)}"
+            raise BadValue("analyses/activations.what", self.what, legal)
+
     def measure(self, stack: Stack, task: Task, model: Model) -> Mapping[str, np.ndarray]:
         found = trace(stack, task, everything(task), part=self.part, what=self.what)
-        bounds = BOUNDS.get(self.what, (0.0, 1.0))
+        low, high = bounds = BOUNDS[self.what]
+        if found.values.min() < low - ROUNDING or found.values.max() > high + ROUNDING:
+            reached = f"values from {found.values.min():.3g} to {found.values.max():.3g}"
+            legal = f"a recurrent model, in which they lie between {low:g} and {high:g}"
+            raise BadValue(f"{self.part}.*.{self.what} of models/{model.name}", reached, legal)
         spread = np.stack([ranges(lane, bounds) for lane in found.values])
         used = np.stack([shares(lane, bounds) for lane in found.values])
         called = f"activations/{self.part}.{self.what}"
