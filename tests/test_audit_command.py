@@ -130,7 +130,15 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["--label", "y", "--split", "split", "--fail-on", "leek"],
         ["unknown finding 'leek' in --fail-on", "perhaps you meant 'leak'"],
     ),
-    "kind of label": (["--label", "y", "--split", "split", "--labels", "text"], ["'text'"]),
+    "kind of label": (
+        ["--label", "y", "--split", "split", "--labels", "text"],
+        ["labels = 'text'", "'classes' or 'numbers'"],
+    ),
+    "missing": (
+        ["--label", "y", "--split", "split", "--missing", "foo"],
+        ["missing = 'foo'", "'drop' or 'keep'"],
+    ),
+    "seed": (["--label", "y", "--split", "split", "--seed", "-1"], ["seed = -1", "from 0 up"]),
     "order": (["--label", "y", "--split", "split", "--order", "-1"], ["order = -1", "from 0 up"]),
 }
 
@@ -145,6 +153,11 @@ def test_a_wrong_call_is_one_line(what: str, tmp_path: Path) -> None:
 def test_an_empty_test_part_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, {**XOR, "split": ["train"] * 16})
     assert "the test part is empty" in refused(audit(path))
+
+
+def test_the_larger_part_is_suggested_as_training(tmp_path: Path) -> None:
+    path = written(tmp_path, {**XOR, "split": [part == "train" for part in XOR["split"]]})
+    assert refused(audit(path)).endswith("as in --train true")
 
 
 def test_a_label_that_is_no_number_is_refused(tmp_path: Path) -> None:

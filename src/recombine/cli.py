@@ -229,14 +229,14 @@ def _audit(made: Parser) -> Parser:
     made.add_argument("--test", nargs="+", default=[], metavar="VALUE", help="default: the others")
     made.add_argument(
         "--labels",
-        choices=("classes", "numbers"),
+        metavar="{classes,numbers}",
         default=None,
         help="read the label as classes or numbers (default: numbers if it has fractions or more "
         "than ten different whole numbers)",
     )
     made.add_argument(
         "--missing",
-        choices=("drop", "keep"),
+        metavar="{drop,keep}",
         default="drop",
         help="leave rows with a missing factor out (default), or count it as a value",
     )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import recombine
 from factor_tables import CONTEXT, SUM, XOR, audited, columns, corner, kinds
 from recombine.auditing import KINDS, Audit
+from recombine.errors import BadValue
 from recombine.tasks.corners import Corners
 from recombine.theory.leak import slope
 from recombine.theory.salience import salience
@@ -87,6 +88,16 @@ def test_missing_cells_are_counted_by_column() -> None:
     assert len(done.table.y) == 6
     kept = audited(table, missing="keep")
     assert len(kept.table.y) == 8 and "(missing)" in kept.table.values[0]
+    (told,) = [each for each in kept.findings if each.kind == "missing"]
+    assert "--missing keep" not in told.advice
+    table["b"][1] = "2"
+    assert audited(table).table.missing == {"a": 1, "y": 1}  # 'b' is missing where 'a' is
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"labels": "number"}, {"missing": "foo"}])
+def test_a_wrong_value_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadValue, match=next(iter(wrong))):
+        audited(XOR, **wrong)
 
 
 def test_a_constant_factor_an_unseen_value_and_a_rare_class() -> None:

@@ -109,6 +109,8 @@ def audit(
     """
     if order < 0:
         raise BadValue("order", order, "a whole number from 0 up; 0: nothing about orders is asked")
+    if seed < 0:
+        raise BadValue("seed", seed, "a whole number from 0 up")
     told = progress or (lambda _: None)
     told("reading")
     asked = Asked(_names(factors), label, split, _names(train), _names(test), labels, missing)

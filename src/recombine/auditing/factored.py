@@ -8,6 +8,7 @@ the first column that misses a cell.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,6 +87,10 @@ class Factored:
 
 def factored(source: Any, asked: Asked) -> Factored:
     """Read, check and code a table; a wrong name or an empty part is refused."""
+    if asked.kind not in (None, "classes", "numbers"):
+        raise BadValue("labels", asked.kind, "'classes' or 'numbers'")
+    if asked.missing not in ("drop", "keep"):
+        raise BadValue("missing", asked.missing, "'drop' or 'keep'")
     opened = open_table(source)
     label, split, factors = _columns(opened, asked)
     text = {name: column(opened.frame, name, opened.name) for name in (*factors, label, split)}
@@ -151,7 +156,7 @@ def _missing(
     counts = {}
     for name, cells in text.items():
         absent = cells.is_null().to_numpy()
-        if absent.any():
+        if (absent & whole).any():
             counts[name] = int((absent & whole).sum())
         if not (keep and name in factors):
             whole &= ~absent
@@ -169,9 +174,11 @@ def _sides(cells: pl.Series, asked: Asked, name: str) -> tuple[tuple[str, ...], 
             raise UnknownName("split value", value, there[:50], where=f"column '{name}'")
     train = asked.train or tuple(v for v in there if v.casefold() in TRAIN_WORDS)
     if not train:
+        counts = dict(cells.value_counts().iter_rows())
+        largest = max(there, key=lambda value: counts[value])  # the first of equals
         raise UsageError(
             f"no value of split column '{name}' reads as training (there are: {shown}): "
-            f"name it, as in --train {there[0]}"
+            f"name it, as in --train {shlex.quote(largest)}"
         )
     test = asked.test or tuple(v for v in there if v not in train)
     both = sorted(set(train) & set(test))

@@ -265,6 +265,8 @@ def _columns(audit: Audit) -> Iterator[Finding]:
         done = "a missing factor counts as a value" if table.kept_missing else "left out"
         text = f"Rows with a missing cell, by column: {by_column}; {done}."
         advice = "Fill them in, or use --missing keep to count a missing factor as a value."
+        if table.kept_missing:
+            advice = "Fill them in, or leave these rows out with --missing drop."
         yield Finding("missing", "caution", text, advice)
     repeated = audit.leakage.repeated_train + audit.leakage.repeated_test
     if repeated:
