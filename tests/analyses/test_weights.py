@@ -97,6 +97,18 @@ def test_what_cannot_be_is_refused() -> None:
         Weights(gate=3, gates=3)
 
 
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_a_matrix_of_zeros_has_no_shares(recurrent: bool) -> None:
+    found = measures(np.zeros((12, 12)), recurrent=recurrent)
+    assert found.pop("largest") == found.pop("mean") == 0.0
+    assert len(found) == 7 and np.isnan(list(found.values())).all()
+
+
+def test_blocks_that_are_not_equal_are_refused() -> None:
+    with pytest.raises(BadValue, match=r"gates = 5 .* divides the 36 columns of cell"):
+        Weights("cell", gate=4, gates=5).block(np.zeros((12, 36)))
+
+
 def test_a_layout_keeps_the_edges_and_is_the_same_every_time() -> None:
     matrix = RNG.standard_normal((40, 40))
     graph = strongest(matrix, share=0.03, recurrent=True)

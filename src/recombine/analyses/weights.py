@@ -91,7 +91,7 @@ def inequality(masses: Float[np.ndarray, " neuron"]) -> float:
 
 def polarity(graph: Graph) -> float:
     """How far the strong weights of each sender have one sign."""
-    if not len(graph.weights):
+    if not graph.weights.any():
         return float("nan")
     sums = np.bincount(graph.senders, weights=graph.weights)
     return float(np.abs(sums).sum() / np.abs(graph.weights).sum())
@@ -99,9 +99,9 @@ def polarity(graph: Graph) -> float:
 
 def modularity(graph: Graph) -> float:
     """Newman's modularity of Louvain's communities, weighted by |w|."""
-    built = graph.undirected()
-    if not built.number_of_edges():
+    if not graph.weights.any():
         return float("nan")
+    built = graph.undirected()
     found = _networkx().community.louvain_communities(built, weight="weight", seed=ANALYSIS_SEED)
     return float(_networkx().community.modularity(built, found, weight="weight"))
 
@@ -181,7 +181,10 @@ class Weights(Analysis):
         """The receivers that are meant."""
         if self.gate is None:
             return matrix
-        width = matrix.shape[1] // self.gates
+        width, left = divmod(matrix.shape[1], self.gates)
+        if left:
+            legal = f"a number that divides the {matrix.shape[1]} columns of {self.parameter}"
+            raise BadValue("analyses/weights.gates", self.gates, legal)
         return matrix[:, self.gate * width : (self.gate + 1) * width]
 
 
