@@ -46,7 +46,10 @@ class Silence:
     """A tap that holds the pruned units at zero, lane by lane, and hands on to another."""
 
     def __init__(self, stack: Stack, kept: Mapping[str, Bool[np.ndarray, "seed _"]]) -> None:
-        for pattern in kept:
+        for pattern, mask in kept.items():
+            if len(mask) not in (1, stack.lanes):
+                legal = f"{stack.lanes}, one for each lane, or 1 for all"
+                raise BadValue(f"rows of the mask of {pattern}", len(mask), legal)
             if not any(fnmatchcase(site, pattern) for site in stack.sites):
                 raise UnknownName("site", pattern, stack.sites)
         device = next(stack.parameters()).device
@@ -62,7 +65,12 @@ class Silence:
 
         def silenced(site: str, value: Tensor) -> Tensor:
             mask = self._masks.get(site)
-            return tap(site, value if mask is None else value * mask)
+            if mask is None:
+                return tap(site, value)
+            if mask.shape[-1] not in (1, value.shape[-1]):
+                legal = f"{value.shape[-1]}, one for each unit, or 1 for all"
+                raise BadValue(f"width of the mask of {site}", mask.shape[-1], legal)
+            return tap(site, value * mask)
 
         return silenced
 
