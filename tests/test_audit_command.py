@@ -46,7 +46,9 @@ def test_a_table_is_told_in_words_and_tables(tmp_path: Path) -> None:
     assert "Coverage by order" in flat and "ReLU, depth 4" in flat
 
 
-@pytest.mark.parametrize("name", ["table.csv", "table.parquet", "table.tsv", "table.csv.gz"])
+@pytest.mark.parametrize(
+    "name", ["table.csv", "table.parquet", "table.tsv", "table.csv.gz", "table-cr.csv"]
+)
 def test_every_kind_of_file_gives_the_same(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     text = pl.DataFrame(CONTEXT).write_csv(separator="\t" if name.endswith("tsv") else ",")
@@ -54,6 +56,8 @@ def test_every_kind_of_file_gives_the_same(name: str, tmp_path: Path) -> None:
         pl.DataFrame(CONTEXT).write_parquet(path)
     elif name.endswith("gz"):
         path.write_bytes(gzip.compress(text.encode()))
+    elif "cr" in name:
+        path.write_bytes(text.replace("\n", "\r").encode())
     else:
         path.write_text(text)
     found = audit(path, "--json").json
@@ -97,7 +101,10 @@ def test_names_and_values_may_be_in_any_language(tmp_path: Path) -> None:
     assert 'grand "2"' in new["text"]
     assert "separated by ';'" in found["notes"][0]
     path.write_bytes(THIRD_PARTY.lstrip("\ufeff").encode("cp1252"))
-    assert "Windows-1252" in call("audit", path, *words).json["notes"][0]
+    plain = call("audit", path, *words).json
+    assert "Windows-1252" in plain["notes"][0]
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert call("audit", path, *words).json == plain
 
 
 def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
@@ -174,7 +181,10 @@ def test_a_label_that_is_no_number_is_refused(tmp_path: Path) -> None:
         (b"PAR1 and no more", "cannot be read"),
         (b"a,a,y,split\n1,2,3,train\n", "more than one column 'a'"),
         (b"a,b,y,split\n,,,\n", "every row misses a cell"),
-        (b"a,b,y,split\n1,2,3,train\n1,2,3,train,9,9\n", "cannot be read"),
+        (b"a,b,y,split\n1,2,3,train\n1,2,3,train,9,9\n", "6 cells in line 3 and 4 in the header"),
+        (b"\xef\xbb\xbf\n", "is empty"),
+        (gzip.compress(b"a,b,y,split\n1,2,3,train\n" * 99)[:-12], "is cut off or damaged"),
+        (gzip.compress(b"a,b,y,split\n" * 99)[:12] + b"\xff" * 30, "is cut off or damaged"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(content: bytes, said: str, tmp_path: Path) -> None:

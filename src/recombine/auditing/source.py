@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import difflib
 import gzip
+import io
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +20,11 @@ from recombine import catalog
 from recombine.errors import UnknownName, UsageError
 from recombine.tasks import Task
 
+SAMPLE = 1 << 16
+"""Bytes by which encoding and separator are told."""
 SEPARATORS = ",;\t|"
 PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING = ("", "NA", "N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL")
 """Cells that say nothing; compared after blanks around them are taken away."""
 
 
@@ -47,6 +52,7 @@ def open_table(source: Any) -> Opened:
     if isinstance(source, Mapping):
         return Opened("table", _named(_in_memory(source), "the table"))
     if hasattr(source, "columns") and hasattr(source, "to_dict"):  # a pandas data frame
+        _once(source.columns, "the table")
         return Opened("table", _named(_in_memory(source.to_dict("list")), "the table"))
     if not isinstance(source, str | Path):
         kind = type(source).__name__
@@ -71,6 +77,8 @@ def column(frame: pl.DataFrame, name: str, where: str) -> pl.Series:
     cells = frame.get_column(name)
     if cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
         raise UsageError(f"column '{name}' of {where} holds {cells.dtype}, not single values")
+    if cells.dtype == pl.Duration:
+        cells = cells.dt.to_string("polars")  # as in 1d 2h
     text = cells.cast(pl.String).str.strip_chars()
     return text.set(text.is_in(MISSING), None)
 
@@ -85,53 +93,91 @@ def _file(path: Path) -> Opened:
     except (pl.exceptions.PolarsError, UnicodeError, csv.Error) as error:
         first = str(error).strip().split("\n")[0]
         raise UsageError(f"{path} cannot be read as CSV or Parquet: {first}") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UsageError(f"{path} is cut off or damaged: {error}") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _text(path: Path, *, zipped: bool) -> Opened:
     with gzip.open(path) if zipped else path.open("rb") as opened:
-        sample = opened.read(1 << 16)
-    if not sample.strip():
-        raise UsageError(f"{path} is empty: expected a header line and rows")
-    if b"\x00" in sample:
-        raise UsageError(f"{path} is neither text nor Parquet")
-    notes, encoding = [], "utf8"
-    try:
-        sample.rpartition(b"\n")[0].decode("utf-8")
-    except UnicodeDecodeError:
-        encoding = "cp1252"
-        notes.append("not UTF-8: read as Windows-1252")
-    separator = _separator(sample.decode("utf-8" if encoding == "utf8" else encoding, "replace"))
+        sample = opened.read(SAMPLE)
+        if not sample.removeprefix(codecs.BOM_UTF8).strip():
+            raise UsageError(f"{path} is empty: expected a header line and rows")
+        if b"\x00" in sample:
+            raise UsageError(f"{path} is neither text nor Parquet")
+        notes, encoding = [], "utf-8"
+        try:
+            codecs.getincrementaldecoder(encoding)().decode(sample, len(sample) < SAMPLE)
+        except UnicodeDecodeError:
+            encoding = "cp1252"
+            notes.append("not UTF-8: read as Windows-1252")
+        source: Path | bytes = path
+        if zipped or encoding != "utf-8" or b"\n" not in sample:
+            source = _plain(sample + opened.read(), encoding)
+    header, separator = _header(sample.decode(encoding, "replace"))
     if separator != ",":
         notes.append(f"columns are separated by {'tabs' if separator == chr(9) else separator!r}")
-    frame = pl.read_csv(
-        path, separator=separator, infer_schema=False, encoding=encoding, glob=False
-    )
+    _once(header, str(path))
+    try:
+        frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
+    except pl.exceptions.ComputeError:
+        _refuse_long_line(source, separator, str(path))
+        raise
     return Opened(str(path), _named(frame, str(path)), tuple(notes))
 
 
-def _separator(sample: str) -> str:
-    """The sign that splits the header, outside quotes, into most columns."""
-    header = next(line for line in sample.lstrip("\ufeff").splitlines() if line.strip())
-    widths = {sign: len(next(csv.reader([header], delimiter=sign))) for sign in SEPARATORS}
-    return max(SEPARATORS, key=lambda sign: widths[sign])  # the first of equals: the comma
+def _plain(text: bytes, encoding: str) -> bytes:
+    """Text in UTF-8 whose lines end as polars expects it."""
+    if b"\n" not in text:
+        text = text.replace(b"\r", b"\n")
+    return text if encoding == "utf-8" else text.decode(encoding, "replace").encode()
+
+
+def _header(sample: str) -> tuple[list[str], str]:
+    """The names in the first line, and the sign that splits it, outside quotes, into most."""
+    text = sample.lstrip("\ufeff").lstrip("\r\n")
+    names = {
+        sign: next(csv.reader(io.StringIO(text, newline=""), delimiter=sign)) for sign in SEPARATORS
+    }
+    sign = max(SEPARATORS, key=lambda sign: len(names[sign]))  # the first of equals: the comma
+    return names[sign], sign
+
+
+def _refuse_long_line(source: Path | bytes, separator: str, where: str) -> None:
+    """Name the first line that has more cells than the header."""
+    text = source.read_bytes() if isinstance(source, Path) else source
+    lines = csv.reader(
+        io.StringIO(text.decode("utf-8", "replace"), newline=""), delimiter=separator
+    )
+    header = next(lines)
+    for cells in lines:
+        if len(cells) > len(header):
+            raise UsageError(
+                f"{where} has {len(cells)} cells in line {lines.line_num} and {len(header)} in the "
+                f"header: put quotes around a cell that holds {separator!r}, or name every column"
+            )
+
+
+def _once(names: Iterable[Any], where: str) -> None:
+    """Two columns of one name are refused."""
+    counts = Counter(str(name).strip().lstrip("\ufeff") for name in names)
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice:
+        raise UsageError(f"{where} has more than one column '{twice[0]}': rename one")
 
 
 def _named(frame: pl.DataFrame, where: str) -> pl.DataFrame:
-    """Names without blanks around them; two columns of one name are refused."""
-    names = [name.strip().lstrip("\ufeff") for name in frame.columns]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    twice += [name.rpartition("_duplicated_")[0] for name in names if "_duplicated_" in name]
-    if twice:
-        raise UsageError(f"{where} has more than one column '{twice[0]}': rename one")
+    """Names without blanks around them, each once."""
+    _once(frame.columns, where)
     if not frame.height:
         raise UsageError(f"{where} has a header but no rows")
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+    return frame.rename(lambda name: name.strip().lstrip("\ufeff"))
 
 
 def _in_memory(columns: Mapping[Any, Iterable[Any]]) -> pl.DataFrame:
     """Columns of any values; cells are compared by how they are written."""
+    _once(columns, "the table")
     made = {}
     for name, cells in columns.items():
         made[str(name)] = cells if isinstance(cells, pl.Series) else _series(list(cells))
