@@ -32,6 +32,24 @@ def test_held_out_answers_are_a_shrunken_copy(seed: int, intercept: bool) -> Non
     assert fit.predict(kernel)[~train] == pytest.approx(expected[~train], abs=1e-8)
 
 
+@pytest.mark.parametrize("saliences", [(1.0, 0.0), (0.0, 1.0), (0.7, 0.3)])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_factor_that_is_not_coded_counts_with_its_trained_mean(
+    saliences: tuple[float, float], intercept: bool
+) -> None:
+    values, trained = (np.array([3.0, 0, 1]), np.array([1.0, 2, 5, 7])), ([0], [1, 2])
+    z = np.indices((3, 4)).reshape(2, -1).T
+    train = np.isin(z[:, 0], trained[0]) | np.isin(z[:, 1], trained[1])
+    y = values[0][z[:, 0]] + values[1][z[:, 1]]
+    kernel = kernel_matrix(kernel_of_subsets(np.array([0, *saliences, 0])), z, z[train])
+    fit = ridge(kernel[train], y[train], intercept=intercept)
+    found = leak(values, trained, saliences, intercept=intercept)
+    m1, m2 = found.slopes
+    expected = m1 * values[0][z[:, 0]] + m2 * values[1][z[:, 1]] + found.offset
+    assert fit.predict(kernel)[~train] == pytest.approx(expected[~train])
+    assert found.offset == {1.0: 3.5, 0.0: 3.0, 0.7: 0.0}[saliences[0]]
+
+
 def test_the_constants_of_the_notes() -> None:
     v = np.arange(9) - 4.0
     alone = leak((v, v), ([0], [0]), (0.3, 0.3))

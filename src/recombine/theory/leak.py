@@ -20,7 +20,8 @@ the sum of duals of the trained pairs it is in. An item i ∉ T₁ was trained w
 
 which is linear in v_i with the slope m₁. The constant follows from four sums of residuals, of items
 in and out of T₁ and T₂, and b: a system of five linear equations, solved here. It vanishes when the
-values in T₁ and T₂ and all values have mean zero.
+values in T₁ and T₂ and all values have mean zero. Where S₁ = 1 or S₂ = 1 and λ = 0, nothing tells
+the items of the other factor apart: the best fit answers with the mean of those trained.
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ def leak(
     both = slopes(p, saliences, penalty=penalty)
     if min(p) < 1:
         raise BadValue("trained items", [list(t) for t in trained], "at least one of each factor")
-    if rest == 0:  # purely additive: the sum is learned as it is
-        return Leak(both, 0.0)
+    if rest == 0:  # purely additive: the sum is learned as it is, as far as it is coded at all
+        means = [float(x[marks].mean()) for x, marks in ((v, in_v), (w, in_w))]
+        return Leak(both, sum(m for m, s in zip(means, saliences, strict=True) if s == 0))
     b, left = _sums(v, w, in_v, in_w, saliences, rest, None if intercept else base)
     (s1, s2), (residual_v, residual_w) = saliences, left
     constant = (
