@@ -135,7 +135,15 @@ def test_the_phase_diagram_has_no_value_where_there_is_no_kernel() -> None:
     assert found[0, 1] == pytest.approx(shortcut.held_out_margin(0.2, 0.05, left_out=2))
 
 
+def test_where_training_cannot_be_fitted_there_is_no_margin() -> None:
+    assert np.isnan(shortcut.margin(1 / 3, 0.0)) and np.isnan(shortcut.held_out_margin(1 / 3, 0.0))
+    assert shortcut.margin(1 / 3, 0.0, method="svm") == pytest.approx(-1)
+    assert not shortcut.generalises(1 / 3, 0.0)
+
+
 def test_impossible_saliences_are_refused() -> None:
+    with pytest.raises(BadValue, match="3 S1"):
+        shortcut.generalises(-1, 5)
     with pytest.raises(BadValue, match="3 S1"):
         shortcut.margin(0.3, 0.3)
     with pytest.raises(BadValue, match="1 to 3"):

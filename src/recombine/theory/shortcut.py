@@ -56,15 +56,17 @@ def third(first: float, second: float) -> float:
 
 def generalises(first: float, second: float, *, items: int = 3) -> bool:
     """Whether least-norm regression answers the held-out cells right when q = r = items."""
+    _check(first, second, items, items)
     return 2 * second * (second + items * first) > first * third(first, second)
 
 
 def margin(first: float, second: float, *, items: int = 3, method: Method = "regression") -> float:
-    """y f on the held-out cells when q = r = items, for saliences S1 and S2."""
+    """y f on the held-out cells when q = r = items, for saliences S1 and S2; NaN without a fit."""
     _check(first, second, items, items)
     gram, test = _kinds(first, second, items)
     if method == "regression":
-        return float(test @ np.linalg.lstsq(gram, np.ones(3), rcond=1e-12)[0])
+        duals = np.linalg.lstsq(gram, np.ones(3), rcond=1e-12)[0]
+        return float(test @ duals) if np.allclose(gram @ duals, 1, atol=1e-6) else math.nan
     for chosen in chain.from_iterable(combinations(range(3), k) for k in (3, 2, 1)):
         duals = np.zeros(3)
         inner = gram[np.ix_(chosen, chosen)]
