@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from recombine.errors import BadValue
 from recombine.models import looped
 from recombine.models.deep_conv import DeepConv
 from recombine.models.spectral import (
@@ -34,6 +35,20 @@ def test_values_and_gradients_are_those_of_conv2d(size: tuple[int, int], kernel:
     wanted = torch.autograd.grad(theirs, [x, weight, bias], by_y)
     for a, b in zip(found, wanted, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
+
+
+def test_no_images_give_none_back() -> None:
+    x, weight = _normal(0, 2, 7, 6).requires_grad_(), _normal(4, 2, 5, 5).requires_grad_()
+    y = spectral_convolution(x, weight)
+    assert y.shape == (0, 4, 3, 2)
+    by_x, by_weight = torch.autograd.grad(y.sum(), [x, weight])
+    assert by_x.shape == x.shape and not by_weight.any()
+
+
+@pytest.mark.parametrize("size", [(4, 9), (9, 4), (4, 4)])
+def test_a_kernel_larger_than_the_image_is_refused(size: tuple[int, int]) -> None:
+    with pytest.raises(BadValue, match="kernel size"):
+        spectral_convolution(_normal(2, 3, *size), _normal(4, 3, 5, 5))
 
 
 def test_only_the_gradients_that_are_wanted() -> None:

@@ -28,9 +28,12 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from recombine.errors import BadValue
 
 KERNEL, CHANNELS = 5, 16
 """From this size of kernel and number of channels on it is faster than F.conv2d."""
@@ -55,6 +58,11 @@ def spectral_convolution(
 
     The longer side comes first there: its transform is the one that is halved.
     """
+    size, kernel = tuple(x.shape[2:]), tuple(weight.shape[2:])
+    if kernel[0] > size[0] or kernel[1] > size[1]:
+        raise BadValue("kernel size", kernel, f"no more than the image has pixels, {size}")
+    if not len(x):  # no images: there is nothing to lay in memory
+        return F.conv2d(x, weight, bias)
     turned = x.shape[3] > x.shape[2]
     if turned:
         weight = weight.mT
