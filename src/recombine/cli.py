@@ -160,7 +160,9 @@ def _asked(made: Parser, *, sizes: bool = True) -> Parser:
     if sizes:
         made.add_argument("--scale", default=None, help="quick (default) or paper")
         made.add_argument("--seeds", type=_whole, default=None, help="seeds of the main cell")
-    made.add_argument("--profile", default=None, help="as-run or as-printed, where they differ")
+    made.add_argument(
+        "--profile", default=None, help="such as as-run or as-printed, where a study has several"
+    )
     made.add_argument(
         "--set",
         action="append",
