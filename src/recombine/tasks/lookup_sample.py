@@ -150,8 +150,10 @@ def _count(setting: Setting, kind: str, length: int) -> int:
     """How many chains of a kind there are, with all their inputs."""
     seen = (setting.tables - setting.held_tables) ** length
     new = setting.held_tables**length
-    chains = {"seen": seen, "new": new, "incremental": setting.tables**length - seen - new}
-    return chains[kind] * 2**setting.bits
+    both = setting.tables**length - seen - new
+    chains: dict[str, int] = {"seen": seen, "incremental": both, "new": new}
+    strings: int = 2**setting.bits
+    return chains[kind] * strings
 
 
 def _is(kind: str, rows: Rows, known: int) -> Bool[np.ndarray, " n"]:
