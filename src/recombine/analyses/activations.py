@@ -64,6 +64,8 @@ class Activations(RecurrentAnalysis):
     """Measures every unit of one part of a recurrent model, over all states."""
 
     name: ClassVar[str] = "activations"
+    version: ClassVar[int] = 2
+    """2: candidates and contexts are measured against (−1, 1), not (0, 1)."""
 
     part: str = "encoder"
     what: str = "state"
