@@ -228,6 +228,12 @@ def test_numbers_and_two_factors_are_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "page" / "figures" / "audit-grid.svg").is_file()
 
 
+def test_one_held_out_number_is_drawn(tmp_path: Path) -> None:
+    table = columns((3, 3), lambda z: z[:, 0] + 0.5 * z[:, 1], lambda z: z.sum(1) == 4)
+    said = audit(written(tmp_path, table), "--out", tmp_path / "page")
+    assert said.code == 0 and "Page: " in said.out
+
+
 def test_a_million_would_be_sampled_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recombine
-from factor_tables import CONTEXT, SUM, XOR, audited, columns, corner, kinds
+from factor_tables import CONTEXT, SUM, XOR, audited, columns, corner, kinds, laid
 from recombine.auditing import KINDS, Audit
+from recombine.auditing.leakage import leakage
 from recombine.errors import BadValue
 from recombine.tasks.corners import Corners
 from recombine.theory.leak import slope
@@ -57,7 +59,9 @@ def test_a_leaked_combination_is_named() -> None:
     assert "1 tested combination of 10" in finding.text and finding.rows[0]["row"] == 26
     assert (done.leakage.leaked_same, done.leakage.leaked_other) == (1, 0)
     table["y"][-1] = 7.0
-    assert audited(table).leakage.leaked_other == 1
+    changed = audited(table)
+    assert changed.leakage.leaked_other == 1
+    assert "1 combination changed its label" in found(changed, "contradiction")
 
 
 def test_a_split_that_holds_nothing_out_says_so() -> None:
@@ -75,8 +79,38 @@ def test_labels_that_contradict_bound_what_can_be_reached() -> None:
         table[name] = table[name] + [table[name][-1]] * 2
     table["y"][-1] = not table["y"][-1]
     done = audited(table)
-    assert "can exceed 83.3% on the test" in found(done, "contradiction")
+    told = found(done, "contradiction")
+    assert "more than 5 of 6 test rows (83.3%)" in told and "from training to test" not in told
     assert done.leakage.ambiguous_test == 1 and done.leakage.repeated_test == 1
+
+
+def test_labels_that_change_from_training_to_test_are_told() -> None:
+    table = columns((3, 3), lambda z: z[:, 0] > 0, corner((3, 3)))
+    for name in table:
+        table[name] += table[name][:2]
+    table["y"][-2:], table["split"][-2:] = [True, True], ["test", "test"]
+    told = found(audited(table), "contradiction")
+    assert "factors: 2 combinations changed their label from training to test." in told
+    assert "more than" not in told  # each label by itself could be right
+
+
+@pytest.mark.parametrize(
+    ("labels", "repeats"), [("AAABB", 3), ("ABC", 0), ((1.5, 1.5, 2.5), 1), ((1.5, 1.5, 1.5), 2)]
+)
+def test_rows_repeat_that_have_the_combination_and_label_of_an_earlier_one(
+    labels: Sequence[Any], repeats: int
+) -> None:
+    n = len(labels)
+    table = {"a": [1] * n + [2, 3], "y": [*labels, labels[0], labels[-1]]}
+    done = audited({**table, "split": ["train"] * n + ["test"] * 2})
+    assert (done.leakage.repeated_train, done.leakage.repeated_test) == (repeats, 0)
+
+
+def test_combinations_beyond_what_floats_count_are_counted() -> None:
+    table: dict[str, list[Any]] = {name: list(range(101)) for name in "abcdefgh"}
+    table |= {"y": [0, 1] * 50 + [0], "split": ["train"] * 100 + ["test"]}
+    combinations, _ = laid(table)
+    assert leakage(combinations, classes=True).possible == 101**8
 
 
 def test_missing_cells_are_counted_by_column() -> None:
@@ -106,6 +140,14 @@ def test_a_constant_factor_an_unseen_value_and_a_rare_class() -> None:
     assert "'c' has one value" in found(done, "constant")
     assert "'b'" in found(done, "unseen") and "('3')" in found(done, "unseen")
     assert audited(columns((5, 5), lambda z: z.sum(1) == 0, corner((5, 5)))).balance.top == 15 / 16
+
+
+def test_a_class_that_training_lacks_is_told_beside_what_could_be_right() -> None:
+    table = columns((3, 3), lambda z: z[:, 0] > 0, corner((3, 3)))
+    table["y"][-1] = "new"
+    summary = audited(table).summary
+    assert "could be right on every held-out" in summary
+    assert "But no model answers with a class that training lacks." in summary
 
 
 def test_lookalikes_and_one_factor_that_is_enough() -> None:
@@ -223,6 +265,15 @@ def test_every_kind_of_finding_is_described() -> None:
         done = audited(table)
         assert {each.kind for each in done.findings} <= set(KINDS)
         assert all(each.advice.endswith(".") and "\n" not in each.text for each in done.findings)
+
+
+def test_columns_of_the_table_keep_their_names_in_rows() -> None:
+    names = {"a": "row", "b": "clash", "y": "rows in test", "split": "split"}
+    table = {names[name]: cells for name, cells in XOR.items()}
+    rows = recombine.audit(table, label="rows in test", split="split").rows()
+    assert rows["row"].to_list() == ["2", "2", "3", "3"] and rows["clash"][0] == "2"
+    assert rows["row (audit)"].to_list() == [11, 12, 15, 16]
+    assert rows["clash (audit)"].to_list() == rows["rows in test (audit)"].to_list() == [1] * 4
 
 
 def test_each_tested_combination_has_a_row() -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from factor_tables import audited, columns, kinds
+from factor_tables import audited, columns, corner, kinds
 from recombine.auditing.factored import Asked, Factored, factored
 from recombine.auditing.shortcuts import Rule, rules
 
@@ -107,3 +107,8 @@ def test_a_value_for_every_row_is_no_rule() -> None:
     rule = next(r for r in done.rules if [done.table.factors[f] for f in r.factors] == ["name"])
     assert rule.train_gain <= 0 and rule.judged == 0 and np.isnan(rule.test_gain)
     assert "identifier" in kinds(done)
+
+
+def test_many_values_that_all_repeat_name_no_rows() -> None:
+    done = audited(columns((120, 4), lambda z: z[:, 1] > 1, corner((120, 4))), predictions=False)
+    assert "identifier" not in kinds(done)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from recombine.auditing import judging, outcome
+from recombine.auditing import judging, outcome, tested
 from recombine.auditing.balance import Balance, balance
 from recombine.auditing.combinations import Combinations, combine, numbers
 from recombine.auditing.conjunctions import Conjunctions, conjunctions
@@ -73,7 +73,7 @@ class Audit:
 
     def rows(self) -> pl.DataFrame:
         """Each tested combination: its label, what it shares with training, what clashes."""
-        return outcome.rows(self)
+        return tested.rows(self)
 
     def failures(self, kinds: Sequence[str]) -> tuple[Finding, ...]:
         """The findings of these kinds that are more than a note; `any` stands for every kind."""

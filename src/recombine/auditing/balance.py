@@ -8,7 +8,8 @@ import numpy as np
 
 from recombine.auditing.factored import Factored
 
-MANY = 50
+MANY = 20
+"""Values up to which a factor is never taken for a name of rows."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class FactorBalance:
 
     name: str
     values: int
+    rows: int
+    """Rows of training and test."""
     trained: int
     """Values that occur in training."""
     top: float
@@ -34,7 +37,8 @@ class FactorBalance:
 
     @property
     def names_rows(self) -> bool:
-        return self.values > MANY and self.top < 0.01
+        """Whether there is a value for every row, or for every other."""
+        return self.values > MANY and self.values > self.rows / 2
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ def _factor(table: Factored, place: int) -> FactorBalance:
     return FactorBalance(
         name=table.factors[place],
         values=len(values),
+        rows=len(codes),
         trained=int((train > 0).sum()),
         top=float(train.max() / train.sum()),
         new=tuple(values[v] for v in new[:12]),

@@ -33,6 +33,8 @@ class Side:
     """The most frequent class (the first of equals), or the mean; −1 or NaN where there is none."""
     odd: Int[np.ndarray, " combination"]
     """Rows with another class than that; of numbers, rows in combinations that disagree."""
+    labels: Int[np.ndarray, " combination"]
+    """Different labels."""
     spread: Float[np.ndarray, " combination"]
     """Sum of squares about the mean; 0 for classes."""
     row: Int[np.ndarray, " combination"]
@@ -110,6 +112,7 @@ def _classes(frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("n").sum().alias("count"),
         pl.col("y").first(),
         (pl.col("n").sum() - pl.col("n").first()).alias("odd"),
+        pl.len().alias("labels"),
         pl.lit(0.0).alias("spread"),
         pl.col("row").min(),
     )
@@ -123,6 +126,7 @@ def _means(frame: pl.DataFrame) -> pl.DataFrame:
         pl.len().alias("count"),
         pl.when(same).then(y.min()).otherwise(y.mean()).alias("y"),
         pl.when(same).then(0).otherwise(pl.len()).alias("odd"),
+        y.n_unique().alias("labels"),
         pl.when(same).then(0.0).otherwise(((y - y.mean()) ** 2).sum()).alias("spread"),
         pl.col("row").min(),
     )
@@ -134,7 +138,8 @@ def _placed(found: pl.DataFrame, order: Int[np.ndarray, " combination"]) -> tupl
     classes = found.get_column("y").dtype.is_integer()
     made = []
     for name, nothing in (
-        ("count", 0), ("y", -1 if classes else np.nan), ("odd", 0), ("spread", 0.0), ("row", 0)
+        ("count", 0), ("y", -1 if classes else np.nan), ("odd", 0), ("labels", 0),
+        ("spread", 0.0), ("row", 0),
     ):  # fmt: skip
         whole = np.full(len(order), nothing)
         whole[place] = found.get_column(name).to_numpy()

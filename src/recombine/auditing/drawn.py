@@ -127,6 +127,7 @@ def _panel(made: list[Predicted], label: str, field: str, title: str) -> Panel:
     x = np.array([1 - p.code.additive for p in nets])
     y = np.array([max(getattr(p, field), LOWEST) for p in nets])
     marks.append(Points(x, y, "ReLU networks", COLOURS[2]))
-    low = min(0.0, float(np.nanmin(np.concatenate([np.asarray(m.y) for m in marks]))))  # type: ignore[union-attr]
+    drawn = np.concatenate([np.asarray(m.y) for m in marks])  # type: ignore[union-attr]
+    low = float(np.min(drawn[np.isfinite(drawn)], initial=0.0))  # one number has no R²
     across = Axis("share of the code beyond single factors", limits=(0.0, 1.0))
     return Panel(across, Axis(label, limits=(low - 0.05, 1.05)), tuple(marks), title=title)

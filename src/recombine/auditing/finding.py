@@ -20,7 +20,7 @@ KINDS: Mapping[str, str] = {
     "imbalance": "training has nearly one label",
     "shift": "labels are spread differently over training and test",
     "constant": "a factor with one value",
-    "identifier": "a factor with a value for nearly every row",
+    "identifier": "a factor with a value for every row, or for every other",
     "missing": "rows left out because a cell is missing",
     "lookalike": "values that differ only in case or blanks",
     "duplicates": "rows that repeat",

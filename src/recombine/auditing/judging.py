@@ -82,29 +82,37 @@ def _contradictions(audit: Audit) -> Iterator[Finding]:
     odd = leak.ambiguous_train + leak.ambiguous_test
     if not odd and not leak.leaked_other:
         return
-    if numbers:
-        if odd:
-            text = (
-                f"The label is not a function of the factors: equal combinations differ by "
-                f"{leak.noise:.3g} (root mean square about their mean). Means are used below."
-            )
-            yield Finding("contradiction", "note", text, "Noise, or a factor that is not listed.")
-        return
-    best = 1 - leak.ambiguous_test / leak.test_rows
-    text = (
-        f"The label is not a function of the factors: {leak.ambiguous_train:,} training and "
-        f"{leak.ambiguous_test:,} test rows have another label than most rows of their "
-        f"combination, and {_several(leak.leaked_other, 'combination')} changed its label from "
-        f"training to test. Nothing that sees the factors alone can exceed {best:.1%} on the test."
-    )
+    said = []
+    if odd and numbers:
+        said.append(
+            f"equal combinations differ by {leak.noise:.3g} (root mean square about their mean, "
+            "which is used below)"
+        )
+    elif odd:
+        said.append(
+            f"{leak.ambiguous_train:,} training and {leak.ambiguous_test:,} test rows have another "
+            "label than most rows of their combination"
+        )
+    if leak.leaked_other:
+        whose = "its" if leak.leaked_other == 1 else "their"
+        changed = _several(leak.leaked_other, "combination")
+        said.append(f"{changed} changed {whose} label from training to test")
+    text = f"The label is not a function of the factors: {', and '.join(said)}."
+    if leak.ambiguous_test and not numbers:
+        best = leak.test_rows - leak.ambiguous_test
+        text += (
+            f" Nothing that sees the factors alone can be right on more than {best:,} of "
+            f"{leak.test_rows:,} test rows ({best / leak.test_rows:.1%})."
+        )
     advice = "Look for wrong labels, or for a factor that decides and is not listed."
     rows = tuple(
         example(audit, place, test=bool(audit.combinations.tested[place]))
         for place in leak.contradicting_places[:MOST_ROWS]
     )
-    yield Finding(
-        "contradiction", "problem" if leak.leaked_other else "caution", text, advice, rows
-    )
+    weight: Weight = "problem" if leak.leaked_other and not numbers else "caution"
+    if numbers and odd:
+        weight, advice = "note", "Noise, or a factor that is not listed."
+    yield Finding("contradiction", weight, text, advice, rows)
 
 
 def _unlearnable(audit: Audit) -> Iterator[Finding]:
@@ -253,7 +261,7 @@ def _columns(audit: Audit) -> Iterator[Finding]:
             text = f"Factor '{factor.name}' has one value only and tells nothing apart."
             yield Finding("constant", "note", text, "Leave it out.")
         if factor.names_rows:
-            text = f"Factor '{factor.name}' has {factor.values:,} values, none of them frequent."
+            text = f"Factor '{factor.name}' has {factor.values:,} values in {factor.rows:,} rows."
             advice = "It looks like a name or a measurement: leave it out, or sort it into bins."
             yield Finding("identifier", "caution", text, advice)
         if factor.lookalikes:

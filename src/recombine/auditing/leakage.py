@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,21 +60,16 @@ def leakage(combinations: Combinations, *, classes: bool) -> Leakage:
         test_rows=int(test.count.sum()),
         train_combinations=int(combinations.trained.sum()),
         test_combinations=int(combinations.tested.sum()),
-        possible=int(np.prod([float(size) for size in combinations.sizes])),
+        possible=math.prod(combinations.sizes),
         leaked=int(both.sum()),
         leaked_rows=int(test.count[both].sum()),
         leaked_same=int((both & ~other).sum()),
         leaked_other=int(other.sum()),
-        repeated_train=_repeats(train.count, train.odd),
-        repeated_test=_repeats(test.count, test.odd),
+        repeated_train=int((train.count - train.labels).sum()),
+        repeated_test=int((test.count - test.labels).sum()),
         ambiguous_train=int(train.odd.sum()),
         ambiguous_test=int(test.odd.sum()),
         noise=float(np.sqrt(spread / freedom)) if freedom > 0 and not classes else 0.0,
         leaked_places=tuple(np.flatnonzero(both)[:MOST_SHOWN].tolist()),
         contradicting_places=tuple(contradicting[:MOST_SHOWN].tolist()),
     )
-
-
-def _repeats(count: np.ndarray, odd: np.ndarray) -> int:
-    """Rows that repeat the label their combination has already: those that disagree do not."""
-    return int(np.maximum(count - odd - 1, 0).sum())

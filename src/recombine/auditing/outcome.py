@@ -1,12 +1,9 @@
-"""An audit in plain words, as JSON values, and as one row for each tested combination."""
+"""An audit in plain words and as JSON values."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import polars as pl
 
 from recombine.auditing.judging import example
 
@@ -70,14 +67,18 @@ def _additivity(audit: Audit) -> str:
             "no clash was found in the part of the table that was searched."
         )
     if not decision.core:
-        return (
+        said = (
             "Some kernel model could be right on every held-out combination, whatever its label: "
             "each has conjunctions of its own, so the labels put nothing to the test here."
         )
-    return (
-        "Some kernel model could be right on every held-out combination: the labels are a sum of "
-        "values of the conjunctions that training shows."
-    )
+    else:
+        said = (
+            "Some kernel model could be right on every held-out combination: the labels are a sum "
+            "of values of the conjunctions that training shows."
+        )
+    if audit.balance.untrained:
+        said += " But no model answers with a class that training lacks."
+    return said
 
 
 def _lowest(audit: Audit) -> str:
@@ -144,28 +145,6 @@ def sampled(audit: Audit) -> tuple[str, ...]:
             "random part of the grid."
         )
     return tuple(said)
-
-
-def rows(audit: Audit) -> pl.DataFrame:
-    """Each tested combination: its label, what it shares with training, what clashes."""
-    combinations, table = audit.combinations, audit.table
-    tested = np.flatnonzero(combinations.tested)
-    z = combinations.z[tested]
-    columns: dict[str, Any] = {"row": combinations.test.row[tested]}
-    for place, name in enumerate(table.factors):
-        values = np.array(table.values[place], dtype=object)
-        columns[name] = pl.Series(values[z[:, place]].tolist(), dtype=pl.String)
-    y = combinations.test.y[tested]
-    columns[table.label] = [table.classes[int(v)] for v in y] if table.classes else y
-    columns["rows in test"] = combinations.test.count[tested]
-    columns["rows in training"] = combinations.train.count[tested]
-    for order in range(1, audit.conjunctions.order + 1):
-        columns[f"seen of order {order}"] = audit.conjunctions.of(order)[tested].mean(axis=1)
-    clash = np.zeros(len(combinations.z), dtype=np.int64)
-    for number, witness in enumerate(audit.learnable.witnesses(), start=1):
-        clash[list(witness)] = number
-    columns["clash"] = clash[tested]
-    return pl.DataFrame(columns)
 
 
 def plain(audit: Audit) -> dict[str, Any]:

@@ -209,17 +209,19 @@ def _task(task: Task) -> Opened:
             factor.values[value] for rows in parts.values() for value in rows[:, index]
         ]
     factors = tuple(columns)
-    outputs = [_free(output.name, columns) for output in task.outputs]
+    outputs = [free(output.name, columns, "output") for output in task.outputs]
     for index, output in enumerate(outputs):
         columns[output] = [
             str(value) for rows in parts.values() for value in task.targets(rows)[:, index]
         ]
-    split = _free("split", columns)
+    split = free("split", columns, "output")
     columns[split] = [name for name, rows in parts.items() for _ in rows]
     frame = pl.DataFrame(columns)
     return Opened(f"tasks/{task.name}", frame, (), factors, tuple(outputs), split)
 
 
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    """A column name that no factor has: `Y1` as an output beside a factor is `Y1 (output)`."""
-    return name if name not in taken else f"{name} (output)"
+def free(name: str, taken: Mapping[str, object], what: str) -> str:
+    """A column name that no other has: `Y1` as an output beside a factor is `Y1 (output)`."""
+    while name in taken:
+        name = f"{name} ({what})"
+    return name
