@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from recombine.errors import UnknownName, UsageError
+from recombine.spec import encode, key_of
+from recombine.tasks.scan import Scan
 from recombine.tasks.scan_files import file_split
 from recombine.tasks.scan_grammar import commands
 from recombine.tasks.scan_splits import RULES, rule_split
@@ -122,3 +124,13 @@ def test_line_numbers_need_the_lines(tmp_path: Path) -> None:
     (tmp_path / "mcd9.json").write_text(json.dumps({"trainIdxs": [0], "testIdxs": [0]}))
     with pytest.raises(UsageError, match=r"tasks\.txt, which is not beside it"):
         file_split(str(tmp_path), "mcd9")
+
+
+def test_a_changed_file_makes_another_task(tmp_path: Path) -> None:
+    """So that runs of the old file are not taken for runs of the new one."""
+    place = written(tmp_path, "own", "IN: run OUT: I_RUN\nIN: walk OUT: I_WALK\n")
+    before = Scan(split="own", path=str(place))
+    assert key_of(before) == key_of(Scan(split="own", path=str(place)))
+    written(tmp_path, "own", "IN: run OUT: I_RUN\nIN: look OUT: I_LOOK\n")
+    assert key_of(Scan(split="own", path=str(place))) != key_of(before)
+    assert "files" not in encode(Scan()) and "files" not in encode(Scan(path="/nowhere"))

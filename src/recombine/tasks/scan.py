@@ -22,9 +22,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from recombine.errors import BadValue
+from recombine.spec import later
 from recombine.tasks import scan_errors
 from recombine.tasks import scan_grammar as grammar
-from recombine.tasks.scan_files import file_split
+from recombine.tasks.scan_files import file_split, fingerprint
 from recombine.tasks.scan_grammar import SOURCE_WORDS, TARGET_WORDS, commands
 from recombine.tasks.scan_meaning import interpret
 from recombine.tasks.scan_splits import rule_split
@@ -51,6 +52,8 @@ class Scan(SequenceTask):
     """Leave out commands that ask for more actions than this; 48 is all of SCAN."""
     path: str | None = None
     """Folder or archive with the official files; none: splits are made by rule."""
+    files: str = later("")
+    """Digest of the split's files, which is filled in: a changed file makes another task."""
 
     @classmethod
     def variants(cls) -> tuple[Task, ...]:
@@ -64,7 +67,11 @@ class Scan(SequenceTask):
             legal = f"a whole number from 1 to {grammar.LONGEST_ANSWER}"
             raise BadValue("tasks/scan.longest", self.longest, legal)
         if self.path is None:
+            object.__setattr__(self, "files", "")
             self.ready()
+        else:  # what cannot be read now, `ready` tells: a stored task is readable without its files
+            found = fingerprint(self.path, self.split)
+            object.__setattr__(self, "files", found or self.files)
 
     def ready(self) -> None:
         """Refuse files that cannot be read, and splits of which `longest` leaves nothing."""

@@ -7,9 +7,11 @@ of `tasks.txt`. Every command must be one of the grammar, and every answer the r
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -44,6 +46,18 @@ def file_split(path: str, name: str) -> Mapping[str, Rows]:
     if "train" not in present:
         raise UnknownName("split", name, texts.splits(), where=path)
     return {part: read_lines(texts.read(file), file) for part, file in present.items()}
+
+
+def fingerprint(path: str, name: str) -> str:
+    """A digest of the files that give a split; nothing where they cannot be read."""
+    try:
+        texts, found = _Texts(Path(path)), hashlib.sha256()
+        for file in (f"{name}.json", "tasks.txt", *(f"tasks_{part}_{name}.txt" for part in PARTS)):
+            if file in texts:
+                found.update(f"{file}\n{texts.read(file)}".encode())
+    except BadFile:
+        return ""
+    return found.hexdigest()[:16]
 
 
 def read_lines(text: str, where: str) -> Rows:
@@ -134,5 +148,5 @@ def _unpacked(path: Path) -> dict[str, bytes]:
             members = [m for m in archive.getmembers() if m.isfile()]
             opened = {Path(m.name).name: archive.extractfile(m) for m in members}
             return {name: file.read() for name, file in opened.items() if file is not None}
-    except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
+    except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError) as error:
         raise BadFile(str(path), f"cannot be opened as an archive ({error})") from None
