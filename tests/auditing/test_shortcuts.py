@@ -109,6 +109,9 @@ def test_a_value_for_every_row_is_no_rule() -> None:
     assert "identifier" in kinds(done)
 
 
-def test_many_values_that_all_repeat_name_no_rows() -> None:
-    done = audited(columns((120, 4), lambda z: z[:, 1] > 1, corner((120, 4))), predictions=False)
-    assert "identifier" not in kinds(done)
+def test_a_name_of_rows_has_a_value_for_every_row_or_two() -> None:
+    many = columns((240, 4), lambda z: z[:, 1] > 1, corner((240, 4)))
+    assert "identifier" not in kinds(audited(many, predictions=False))
+    few = columns((5, 5), lambda z: z[:, 1] > 1, corner((5, 5)))
+    few["name"] = list(range(25))
+    assert "identifier" in kinds(audited(few, predictions=False))
