@@ -70,6 +70,18 @@ def test_a_job_asked_for_by_several_at_once_is_run_by_one(
     assert ran(tmp_path / "log") == [0, 1, 2, 3]
 
 
+def test_a_job_that_waits_for_another_process_can_be_stopped(job: Job, store: Store) -> None:
+    def stop(done: int, total: int) -> None:
+        raise Interrupted("stopped")
+
+    with ThreadPoolExecutor(1) as pool, store.claim(job.claim):
+        waiting = pool.submit(perform, job, store.path, "cpu", stop)
+        with pytest.raises(Interrupted):
+            waiting.result(timeout=30)
+    assert store.has(job.key) == {}
+    assert os.listdir(store.path / "locks") == []
+
+
 def test_a_job_uses_one_thread(job: Job, store: Store) -> None:
     threads = torch.get_num_threads()
     try:

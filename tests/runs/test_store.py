@@ -298,6 +298,22 @@ def test_a_claim_is_held_by_one_at_a_time(store):
     assert os.listdir(store.path / "locks") == []
 
 
+def test_who_waits_for_a_claim_is_asked_meanwhile_and_may_give_up(store):
+    asked: list[int] = []
+
+    def wait() -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+
+    with store.claim("job"):
+        with pytest.raises(KeyboardInterrupt), store.claim("job", wait):
+            pass
+        assert os.listdir(store.path / "locks") == ["job"]
+    with store.claim("job", wait):
+        assert len(asked) == 3
+
+
 HOLD = """
 import time
 with Store.open(sys.argv[1]) as store, store.claim("job"):

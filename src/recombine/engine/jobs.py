@@ -57,7 +57,9 @@ def perform(job: Job, store_path: Path, device: str, tell: Callable[[int, int], 
     torch.set_num_threads(1)  # a lane's bits must not depend on how many cores there are
     keep_memory()
     start = time.monotonic()
-    with Store.open(store_path) as store, store.claim(job.claim):
+    # another process may hold the claim for hours; telling hears a stop meanwhile
+    waiting = partial(tell, 0, 1)
+    with Store.open(store_path) as store, store.claim(job.claim, waiting):
         status = store.has(job.key)
         seeds = [seed for seed in job.seeds if status.get(seed) != "done"]
         if not seeds:

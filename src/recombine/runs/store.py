@@ -178,10 +178,15 @@ class Store:
         check_name("checkpoint", name)
         return StoredCheckpoint(self.path / "checkpoints" / f"{name}.safetensors", self._aside)
 
-    def claim(self, name: str) -> AbstractContextManager[None]:
-        """Wait until nobody else holds this name, and hold it; a dead process holds nothing."""
+    def claim(
+        self, name: str, waiting: Callable[[], None] | None = None
+    ) -> AbstractContextManager[None]:
+        """Wait until nobody else holds this name, and hold it; a dead process holds nothing.
+
+        While another holds it, `waiting` is called again and again; it may raise to give up.
+        """
         check_name("claim", name)
-        return locked(self.path / "locks" / name)
+        return locked(self.path / "locks" / name, waiting)
 
     def _replacing(self) -> AbstractContextManager[None]:
         """Take turns at replacing runs: two who replace a failed one might else lose a done one."""
