@@ -179,6 +179,17 @@ def test_runs_are_one_json_object(store: Path, tmp_path: Path) -> None:
     assert said.json == {"damaged": [], "set_aside": False} and said.err == ""
 
 
+def test_a_refused_line_is_told_by_its_number(store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    call("runs", "export", path, "--store", store)
+    header, first, *_ = path.read_text().splitlines(keepends=True)
+    path.write_text(header + first.replace('"seed":', '"sed":'))
+    said = call("runs", "import", path, "--store", tmp_path / "other")
+    assert said.code == 1
+    assert "refused: line 2: the record does not match its digest\n" in said.out
+    assert f"refused: line 3: the file ends after 1 of {3 * CELLS} runs\n" in said.out
+
+
 CLAIM = {
     "id": str,
     "statement": str,

@@ -118,6 +118,9 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["perhaps you meant 'gradient'"],
     ),
     "suffix": (["runs", "export", "a.json"], ["a.json", ".jsonl or .jsonl.gz"]),
+    "folder": (["runs", "export", "b/a.jsonl"], ["b/a.jsonl", "there is no folder b"]),
+    "store to export": (["runs", "export", "a.jsonl"], ["no store in .recombine", "--store"]),
+    "store to verify": (["runs", "verify", "--store", "b"], ["no store in b", "--store"]),
 }
 
 
@@ -129,8 +132,7 @@ def test_a_wrong_call_is_one_line_that_says_what_is_legal(
     words, said = WRONG[what]
     line = refused(call(*words))
     assert all(each in line for each in said), line
-    made = [] if words[0] != "runs" else [".recombine"] * (len(words) > 2)
-    assert os.listdir(tmp_path) == made, "nothing was done"
+    assert os.listdir(tmp_path) == [], "nothing was done"
 
 
 def test_a_wrong_call_is_one_line_in_a_process_of_its_own(launch: Launch, tmp_path: Path) -> None:
@@ -146,6 +148,16 @@ def test_what_is_no_store_is_not_touched(verb: str, tmp_path: Path) -> None:
         line = refused(call(*verb.split(), *study, "--store", place))
         assert str(place) in line and "--store" in line
     assert os.listdir(tmp_path) == ["mine.txt"]
+
+
+@pytest.mark.parametrize("verb", ["show gradient", "status", "report gradient --out report"])
+def test_who_only_looks_makes_no_store(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = call(*verb.split())
+    assert (said.code, said.err) == (0, "")
+    assert os.listdir(tmp_path) == (["report"] if "report" in verb else [])
 
 
 def foreign(path: Path) -> None:

@@ -143,6 +143,16 @@ def test_a_truncated_archive_adds_nothing(filled, other, tmp_path):
     assert other.index.rows() == []
 
 
+def test_nothing_to_export_keeps_the_old_file(filled, other, tmp_path):
+    path = tmp_path / "a.jsonl"
+    export(filled, path)
+    before = path.read_bytes()
+    for store, keys in ((other, None), (filled, ["unknown"])):
+        with pytest.raises(UsageError, match="nothing to export"):
+            export(store, path, keys)
+    assert path.read_bytes() == before
+
+
 def test_export_keeps_the_old_file_when_it_fails(filled, tmp_path):
     path = tmp_path / "a.jsonl"
     export(filled, path)

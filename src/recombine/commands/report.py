@@ -6,6 +6,8 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
+from rich.markup import escape
+
 from recombine import ledger
 from recombine.commands import terminal
 from recombine.conduct import answer, everything, requests, setting, worth_showing
@@ -24,7 +26,7 @@ def run(call: Namespace) -> int:
     ]
     findings, left_out = [], []
     progress, move = terminal.counter("report", silent=call.json)
-    with Store.open(call.store) as store, progress:
+    with Store.look(call.store) as store, progress:
         ready = worth_showing(asked, store)
         for done, request in enumerate(ready):
             move(done, len(ready))
@@ -44,11 +46,15 @@ def run(call: Namespace) -> int:
         terminal.print_json({"report": str(page), "ledger": paths, "left_out": left_out})
         return 0
     out = terminal.console()
-    out.print(f"Report of {len(findings)} results: [bold]{page}[/]", soft_wrap=True)
+    out.print(f"Report of {len(findings)} results: [bold]{escape(str(page))}[/]", soft_wrap=True)
     for path in written:
-        out.print(f"Ledger: {path}")
+        out.print(f"Ledger: {path}", soft_wrap=True, markup=False)
     for reason in left_out:
         out.print(f"left out: {reason}", soft_wrap=True, markup=False)
     if not findings:
-        out.print("The store has nothing yet: run [bold]recombine reproduce[/] first.")
+        out.print(
+            f"The store {escape(call.store)} has nothing of this yet: run [bold]recombine "
+            "reproduce[/] first. What was made with --set is shown with the same --set.",
+            soft_wrap=True,
+        )
     return 0

@@ -7,29 +7,32 @@ from argparse import Namespace
 from recombine.commands import terminal
 from recombine.conduct import everything
 from recombine.runs import Store, export, load
+from recombine.runs.transfer import check_target
 from recombine.spec import key_of
 
 
 def run(call: Namespace) -> int:
     """Do the one thing that was asked."""
     actions = {"export": _export, "import": _import, "verify": _verify}
-    with Store.open(call.store) as store:
-        return actions[call.action](call, store)
+    return actions[call.action](call)
 
 
-def _export(call: Namespace, store: Store) -> int:
+def _export(call: Namespace) -> int:
+    check_target(call.path)
     keys = None
     if call.study:
         cells = [n.cell for r in everything(call.study) for n in r.needs().values()]
         keys = {key_of(cell) for cell in cells}
-    count = export(store, call.path, keys)
+    with Store.open(call.store, create=False) as store:
+        count = export(store, call.path, keys)
     _tell(call, {"path": call.path, "exported": count}, f"{count} finished runs → {call.path}")
     return 0
 
 
-def _import(call: Namespace, store: Store) -> int:
-    moved = load(store, call.path)
-    refused = [str(each) for each in moved.refused]
+def _import(call: Namespace) -> int:
+    with Store.open(call.store) as store:
+        moved = load(store, call.path)
+    refused = [f"line {number}: {why}" for number, why in moved.refused]
     _tell(
         call,
         {"added": moved.added, "already_there": moved.already_there, "refused": refused},
@@ -39,12 +42,11 @@ def _import(call: Namespace, store: Store) -> int:
     return 1 if refused else 0
 
 
-def _verify(call: Namespace, store: Store) -> int:
+def _verify(call: Namespace) -> int:
     progress, move = terminal.counter("verify", silent=call.json)
-    with progress:
+    with Store.open(call.store, create=False) as store, progress:
         damaged = store.verify(move)
-    if call.redo:
-        for place, _ in damaged:
+        for place, _ in damaged if call.redo else ():
             store.set_aside(place.parent.name, int(place.name))
     lines = [f"damaged: {place} ({reason})" for place, reason in damaged]
     if damaged and call.redo:

@@ -17,7 +17,7 @@ def run(call: Namespace) -> int:
     study = asked[0].study
     parts = {request.part.name for request in asked}
     claims = [claim for claim in study.claims if claim.part in parts]
-    with Store.open(call.store) as store:
+    with Store.look(call.store) as store:
         held = [(request, _held(request, store)) for request in asked]
     if call.json:
         terminal.print_json(

@@ -21,8 +21,8 @@ from recombine.runs import Asked, Store, notes
 
 def run(call: Namespace) -> int:
     """Print how far each cell is; of failures, the last line of the traceback."""
-    asked = _asked(call)  # a wrong call is refused before a store is made
-    with Store.open(call.store) as store:
+    asked = _asked(call)
+    with Store.look(call.store) as store:
         rows = standing(asked, store)
         failures = _failures(rows, store)
         known = {row.key for row in rows}

@@ -16,8 +16,9 @@ processes may write at once: the first to finish a run is kept.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -58,7 +59,10 @@ class Store:
         home = Path(path)
         if not root.is_store(home):
             if not create:
-                raise UsageError(f"there is no store in {home}: run something first, or --store")
+                raise UsageError(
+                    f"there is no store in {home}: name another --store; `recombine reproduce` "
+                    "and `recombine runs import` make one"
+                )
             root.make(home)
         for place in PLACES:
             with writing(f"{place}/", home):
@@ -71,6 +75,17 @@ class Store:
             store.close()
             raise
         return store
+
+    @classmethod
+    @contextmanager
+    def look(cls, path: str | os.PathLike[str]) -> Iterator[Self]:
+        """The store in that directory; where nothing is, an empty one that leaves nothing there."""
+        if root.is_store(Path(path)):
+            with cls.open(path) as store:
+                yield store
+        else:
+            with tempfile.TemporaryDirectory() as nothing, cls.open(nothing) as store:
+                yield store
 
     def refresh(self) -> None:
         """See what other processes put in place; needed where each has an index of its own."""

@@ -48,14 +48,18 @@ class Transfer(NamedTuple):
 def export(store: Store, path: str | os.PathLike[str], keys: Iterable[str] | None = None) -> int:
     """Write the finished runs of these cells, or of all, to a file; how many there were."""
     target = Path(path)
-    if not target.name.endswith((".jsonl", ".jsonl.gz")):
-        raise UsageError(f"cannot export to {target}: the name must end in .jsonl or .jsonl.gz")
+    check_target(target)
     wanted = None if keys is None else set(keys)
     runs = [
         (row.cell_key, row.seed)
         for row in store.index.rows()
         if row.status == "done" and (wanted is None or row.cell_key in wanted)
     ]
+    if not runs:  # an older export must not give way to an empty one
+        raise UsageError(
+            f"nothing to export to {target}: {store.path} has no finished run of what was asked; "
+            "`recombine status` says what it has"
+        )
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     with writing("an export", target):
         try:
@@ -67,6 +71,15 @@ def export(store: Store, path: str | os.PathLike[str], keys: Iterable[str] | Non
         finally:
             temporary.unlink(missing_ok=True)
     return len(runs)
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that is not one of an export, or a folder that is not there."""
+    target = Path(path)
+    if not target.name.endswith((".jsonl", ".jsonl.gz")):
+        raise UsageError(f"cannot export to {target}: the name must end in .jsonl or .jsonl.gz")
+    if not target.parent.is_dir():
+        raise UsageError(f"cannot export to {target}: there is no folder {target.parent}")
 
 
 def load(store: Store, path: str | os.PathLike[str]) -> Transfer:
