@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -253,6 +256,9 @@ class Fails(nn.Module):
         (lambda: Language(9), "next-token", ["10"]),
         (lambda: 3, "classes", ["gave int", "torch.nn.Module"]),
         (lambda size: Dense(12, 15), "classes", ["takes 'size'", "input_shape"]),
+        (lambda: sys.exit(4), "classes", ["SystemExit: 4"]),
+        (lambda: [][1], "classes", ["IndexError"]),
+        (lambda: nn.LazyLinear(15), "classes", ["lazy layers", "input_shape"]),
     ],
 )
 def test_mistakes_are_told_in_plain_words(factory: object, form: Kind, words: list[str]) -> None:
@@ -275,6 +281,28 @@ def test_files_and_names_that_are_not_there(tmp_path: Path) -> None:
         load(f"{path}:build")
     with pytest.raises(UsageError, match=r"expected path/to/file\.py:function"):
         load("build")
+
+
+@pytest.mark.parametrize("text", ["raise SystemExit(3)", "raise ValueError('one\\ntwo')"])
+def test_a_file_that_fails_is_told_in_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(f"{text}\n")
+    with pytest.raises(UsageError, match="cannot be loaded: ") as caught:
+        load(f"{tmp_path}/mine.py:build")
+    assert "\n" not in str(caught.value)
+
+
+def test_numpy_and_python_draw_by_seed_too() -> None:
+    def drawn() -> nn.Module:
+        module = nn.Linear(12, OUTPUTS * CLASSES)
+        module.bias.data[:] = float(np.random.normal()) + random.random()  # noqa: NPY002
+        return nn.Sequential(nn.Flatten(), module)
+
+    np.random.seed(7)  # noqa: NPY002
+    before = np.random.get_state()[1]  # type: ignore[index]  # noqa: NPY002
+    one, other, again = (stack_of(drawn, "classes", (seed,)) for seed in (0, 1, 0))
+    assert np.array_equal(np.random.get_state()[1], before)  # type: ignore[index]  # noqa: NPY002
+    x = torch.randn(1, 6, *SHAPE)
+    assert torch.equal(one(x), again(x)) and not torch.allclose(one(x), other(x))  # type: ignore[operator]
 
 
 def test_a_changed_file_is_another_model(tmp_path: Path) -> None:

@@ -15,21 +15,26 @@ The module is made by a function or class that takes any of `input_shape`, `outp
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import inspect
 import math
+import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
-from recombine.errors import BadValue, UsageError
+from recombine.errors import UsageError
+from recombine.models import own_source, own_weights
 from recombine.models.model import Model, Reads
 from recombine.models.stack import Stack
 
@@ -47,6 +52,7 @@ class Own(Model):
     """A plain module of the user's."""
 
     name: ClassVar[str] = "own"
+    version: ClassVar[int] = 2
 
     factory: str = ""
     """`path/to/file.py:function`, `package.module:function`, or a name given in Python."""
@@ -89,7 +95,12 @@ class Own(Model):
             )
         module = build(made, told, self.factory, seed)
         if self.weights:
-            _fill(module, self.weights)
+            own_weights.fill(module, self.weights)
+        if any(map(is_lazy, module.parameters())):
+            raise UsageError(
+                f"{self.factory} has lazy layers, whose weights have no shape yet: give their "
+                "sizes, which build can ask for (input_shape, outputs, classes)"
+            )
         return module
 
 
@@ -109,17 +120,36 @@ def known(
 
 
 def build(made: Factory, told: dict[str, Any], name: str, seed: int) -> nn.Module:
-    """The module of a seed, drawn as PyTorch draws, the global generator put back after."""
+    """The module of a seed, drawn as PyTorch draws, the global generators put back after."""
     words = _wanted(made, told, name)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with _drawing(seed):
         try:
             module = made(**words)
-        except Exception as error:  # a stranger's constructor
-            raise UsageError(f"{name} failed: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:  # a stranger's constructor
+            raise UsageError(f"{name} failed: {told_of(error)}") from error
     if not isinstance(module, nn.Module):
         raise UsageError(f"{name} gave {type(module).__name__}, not a torch.nn.Module")
     return module
+
+
+@contextlib.contextmanager
+def _drawing(seed: int) -> Iterator[None]:
+    """The global generators of PyTorch, NumPy and Python, seeded here and put back after."""
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        random.seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002
+
+
+def told_of(error: BaseException) -> str:
+    """An error of a stranger's code in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def form_of(factory: Factory, *, sequences: bool, known: dict[str, Any]) -> Kind:
@@ -146,23 +176,17 @@ def own(text: str, *, form: Kind, weights: str | None = None) -> Own:
     load(text)
     path = Path(text.rpartition(":")[0])
     source = path.read_bytes() if path.is_file() else text.encode()
-    found = Path(weights) if weights else None
-    if found is not None and not found.is_file():
-        raise UsageError(f"--weights {weights}: there is no such file")
-    digest = hashlib.sha256(found.read_bytes()).hexdigest()[:16] if found else ""
+    digest = own_weights.digest(weights) if weights else ""
     return Own(text, hashlib.sha256(source).hexdigest()[:16], form, weights or "", digest)
 
 
-def given(factory: Factory, *, form: Kind) -> Own:
+def given(factory: Factory, *, form: Kind, weights: str | None = None) -> Own:
     """The blueprint of a factory handed over in Python; it lives as long as this process."""
-    try:
-        source = inspect.getsource(factory)
-    except (OSError, TypeError):
-        source = repr(factory)
-    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(own_source.told(factory).encode()).hexdigest()[:16]
     name = f"{getattr(factory, '__qualname__', type(factory).__name__)}@{digest}"
     _GIVEN[name] = factory
-    return Own(name, digest, form)
+    trained = own_weights.digest(weights) if weights else ""
+    return Own(name, digest, form, weights or "", trained)
 
 
 def only_here(part: object) -> bool:
@@ -198,17 +222,17 @@ def _load_file(path: Path) -> Any:
     sys.modules[name] = module
     try:
         found.loader.exec_module(module)
-    except Exception as error:  # a stranger's file may fail in any way
+    except (Exception, SystemExit) as error:  # a stranger's file may fail in any way
         del sys.modules[name]
-        raise UsageError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{path} cannot be loaded: {told_of(error)}") from error
     return module
 
 
 def _load_module(name: str, text: str) -> Any:
     try:
         return importlib.import_module(name)
-    except Exception as error:
-        raise UsageError(f"{text} cannot be imported: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{text} cannot be imported: {told_of(error)}") from error
 
 
 def _wanted(made: Factory, known: dict[str, Any], name: str) -> dict[str, Any]:
@@ -225,19 +249,3 @@ def _wanted(made: Factory, known: dict[str, Any], name: str) -> dict[str, Any]:
                 f"default, or ask for {', '.join(known)}"
             )
     return wanted
-
-
-def _fill(module: nn.Module, path: str) -> None:
-    """Put trained weights in place; nothing but tensors is read from the file."""
-    try:
-        if path.endswith(".safetensors"):
-            from safetensors.torch import load_file
-
-            state = load_file(path)
-        else:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-        module.load_state_dict(state)
-    except Exception as error:
-        line = str(error).strip().splitlines()
-        said = " ".join(part.strip() for part in line[:2])
-        raise BadValue("--weights", path, f"a state of this very module ({said})") from error
