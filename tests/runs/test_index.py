@@ -12,6 +12,12 @@ from toy_runs import KEY, broken, done, ended, start
 from recombine.errors import StoreError
 from recombine.runs import Store
 
+SCRIPTS = {
+    "other schema": "PRAGMA user_version = 99",
+    "no table": "",
+    "other table": "CREATE TABLE runs (mine TEXT); PRAGMA user_version = 0",
+}
+
 
 @pytest.fixture
 def filled(store):
@@ -29,7 +35,10 @@ def test_queries(filled):
     assert (row.seed, row.task, row.model, row.seconds) == (0, "corners", None, 0.5)
 
 
-@pytest.mark.parametrize("harm", ["deleted", "zeroed", "text", "torn", "other schema", "a page"])
+@pytest.mark.parametrize(
+    "harm",
+    ["deleted", "zeroed", "text", "torn", "other schema", "no table", "other table", "a page"],
+)
 def test_a_harmed_index_is_rebuilt_with_the_same_content(filled, harm):
     before = filled.index.rows()
     filled.close()
@@ -37,9 +46,9 @@ def test_a_harmed_index_is_rebuilt_with_the_same_content(filled, harm):
     content = path.read_bytes()
     if harm == "deleted":
         path.unlink()
-    elif harm == "other schema":
+    elif harm in SCRIPTS:
         connection = sqlite3.connect(path)
-        connection.executescript("DROP TABLE runs; PRAGMA user_version = 99")
+        connection.executescript(f"DROP TABLE runs; {SCRIPTS[harm]}")
         connection.close()
     else:
         path.write_bytes(

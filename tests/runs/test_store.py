@@ -147,6 +147,12 @@ def test_a_store_of_another_format(tmp_path, text, match):
         Store.open(tmp_path)
 
 
+def test_a_store_whose_mark_cannot_be_read(tmp_path):
+    (tmp_path / "store.json").mkdir()
+    with pytest.raises(StoreError, match=r"cannot read .*store.json"):
+        Store.open(tmp_path)
+
+
 def test_only_what_the_dead_left_is_swept(store):
     dead = start("import os; print(os.getpid())")
     pid = int(ended(dead))

@@ -224,6 +224,9 @@ def _open(path: str) -> sqlite3.Connection:
             raise _Unusable("another format")
         if version == 0:
             connection.executescript(_SCHEMA)
+        columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(runs)"))
+        if columns != Row._fields:
+            raise _Unusable("other columns")
     except sqlite3.DatabaseError as error:
         connection.close()
         if error.sqlite_errorcode & 0xFF in _CORRUPT:

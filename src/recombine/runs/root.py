@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,14 @@ def _names(root: Path) -> list[str]:
 
 def _version(path: Path) -> int:
     data: Any = None
-    with suppress(ValueError):
+    try:
         data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise StoreError(
+            f"cannot read {path} ({error.strerror}): choose another --store"
+        ) from error
+    except ValueError:
+        pass  # told below
     version = data.get("store") if isinstance(data, dict) else None
     if not isinstance(version, int):
         raise StoreError(f"{path} was edited or damaged: it must read {{'store': {STORE_VERSION}}}")
