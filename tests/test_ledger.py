@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from recombine import ledger
+from recombine.errors import UsageError
 
 CLAIM: dict[str, Any] = {
     "id": "D1", "statement": "It errs.", "where": "Figure 5", "verdict": "reproduced",
@@ -43,6 +46,17 @@ def test_a_readme_without_marks_is_left_alone(tmp_path: Path) -> None:
 def test_nothing_at_paper_scale_writes_no_ledger(tmp_path: Path) -> None:
     assert ledger.write(tmp_path / "results", []) == [tmp_path / "RESULTS.md"]
     assert not list((tmp_path / "results").iterdir())
+
+
+@pytest.mark.parametrize("text", ["{cut", '{"name": "package"}', "[]"])
+def test_a_file_that_is_no_ledger_is_refused_before_anything_is_written(
+    text: str, tmp_path: Path
+) -> None:
+    folder = folder_with(tmp_path, f"{ledger.BEGIN}{ledger.END}")
+    (folder / "other.json").write_text(text)
+    with pytest.raises(UsageError, match=r"other\.json is"):
+        ledger.write(folder, [])
+    assert not (tmp_path / "RESULTS.md").exists()
 
 
 def test_a_ledger_keeps_the_profiles_that_were_not_measured_again(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from recombine.runs import Store
 def run(call: Namespace) -> int:
     """Write a page a study, from every scale and profile the store can answer."""
     requests(call.studies, profile=call.profile, settings=call.set)  # refuses what is wrong
+    if call.ledger:
+        ledger.read(Path(call.ledger))  # and so does this
     asked = [
         replace(r, settings=tuple(setting(text) for text in call.set))
         for r in everything(call.studies)
