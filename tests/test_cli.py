@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,13 @@ def test_a_report_that_cannot_be_written_is_one_line(store: Path, tmp_path: Path
         said = call("report", *TINY, "--store", store, "--out", tmp_path / "ok", option, out)
         assert said.code == 1 and said.out == ""
         assert "cannot write" in said.line and str(tmp_path / "file") in said.line
+
+
+def test_a_folder_of_other_files_is_no_ledger(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("{}")
+    said = call("report", *TINY, "--store", store, "--out", tmp_path / "o", "--ledger", tmp_path)
+    assert said.code == 2 and "package.json is no ledger" in said.line
+    assert os.listdir(tmp_path) == ["package.json"]
 
 
 def test_one_seed_is_judged_and_decides_nothing(tmp_path: Path) -> None:
@@ -255,7 +263,29 @@ def test_the_store_may_be_named_by_the_environment(
     assert os.listdir(tmp_path) == []
 
 
+def test_an_empty_variable_is_none_and_home_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for value, place in {"": ".recombine", "~/runs": str(tmp_path / "home" / "runs")}.items():
+        monkeypatch.setenv("RECOMBINE_STORE", value)
+        assert f"no store in {place}:" in call("runs", "verify").line
+
+
 # What people read
+
+
+@pytest.mark.parametrize("words", ["data list --data", "report gated --out", "status --store"])
+def test_a_path_in_brackets_is_shown(words: str, store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a[/b] [red]"
+    if "--store" in words:
+        path.mkdir(parents=True)
+        path = Path(shutil.copytree(store, path / "store"))
+    options = ("--store", tmp_path / "none") if "report" in words else ()
+    said = call(*words.split(), path, *options)
+    assert (said.code, said.err) == (0, "")
+    assert str(path) in said.out.replace("\n", "")
 
 
 def test_claims_are_shown_with_their_verdicts(store: Path) -> None:
@@ -299,6 +329,27 @@ def written_to(output: Any, words: str) -> Said:
         timeout=PATIENCE,
     )
     return Said(done.returncode, "", done.stderr)
+
+
+@pytest.mark.parametrize("words", ["--help", "list", "list --json", "status"])
+def test_letters_that_the_output_cannot_hold_are_no_error(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    with open(tmp_path / "out", "w+") as out:
+        said = written_to(out, words)
+    assert (said.code, said.err) == (0, "")
+    text = (tmp_path / "out").read_text(encoding="ascii")
+    if "--json" in words:
+        assert json.loads(text) == call(*words.split()).json
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_output_that_is_closed_is_no_error(closed: str, tmp_path: Path) -> None:
+    words = f'"{sys.executable}" -m recombine status --store nowhere {closed}'
+    done = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("words", ["--help", "list", "list --json"])

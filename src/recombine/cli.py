@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -42,13 +43,26 @@ shown as a note do not count. Exit code: 0 done, 1 a finding named by --fail-on,
 wrong. docs/audit.md says what to do about each finding.""",
     "reproduce": """\
 examples:
-  recombine reproduce                                  every study at quick scale
+  recombine reproduce                                  a first look: the main parts of all
   recombine reproduce gradient/corners --seeds 1000    more seeds; only the new ones are trained
   recombine reproduce gradient --scale paper           the published sizes
   recombine reproduce gradient/corners --set recipe.steps=200 --set model.widths=16,16
 
 The same command again continues where it was stopped. Exit code: 0 done, 1 something failed,
 2 the call was wrong, 130 stopped by Ctrl-C.""",
+    "status": """\
+examples:
+  recombine status                                     all that was ever asked of this store
+  recombine status gradient                            of one study
+  recombine status gradient --scale paper              how far that request would be
+  recombine status gradient/corners --set recipe.steps=200""",
+    "report": """\
+examples:
+  recombine report                                     all the store can answer, into report/
+  recombine report gradient --out pages                one study, into another folder
+  recombine report gradient/corners --set recipe.steps=200    what was made with that setting
+
+An earlier report there is replaced; any other folder that is not empty is left alone.""",
     "data": """\
 examples:
   recombine data list                          what there is, and which sets are ready
@@ -113,7 +127,7 @@ def parser() -> Parser:
             allow_abbrev=False,
         )
         made.set_defaults(module=f"recombine.commands.{module}")
-        return _store(made, os.environ.get("RECOMBINE_STORE", ".recombine")) if store else made
+        return _store(made, os.environ.get("RECOMBINE_STORE") or ".recombine") if store else made
 
     _json(_kind(verb("list", "what there is to choose from", "listing", store=False)))
     show = verb("show", "a paper, its claims, and what the store has of it", "show")
@@ -146,7 +160,7 @@ def _kind(made: Parser) -> Parser:
 
 def _store(made: Parser, default: str) -> Parser:
     words = "where runs are kept (default: $RECOMBINE_STORE or .recombine)"
-    made.add_argument("--store", default=default, help=words)
+    made.add_argument("--store", type=os.path.expanduser, default=default, help=words)
     return made
 
 
@@ -307,6 +321,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # One thread a process: results must not depend on the number of cores. Set before NumPy loads.
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    _ready_output()
     try:
         try:
             return _run(argv)
@@ -336,6 +351,15 @@ def _run(argv: Sequence[str] | None) -> int:
         return 0
     code: int = importlib.import_module(call.module).run(call)
     return code
+
+
+def _ready_output() -> None:
+    """Let standard output take any letter, and go nowhere where it or the errors are closed."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")  # α is ? in ASCII, and no traceback
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
 
 
 def _leave_output() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from rich.markup import escape
+
 from recombine.commands import terminal
 from recombine.conduct import Request, everything
 from recombine.engine import standing
@@ -33,12 +35,15 @@ def run(call: Namespace) -> int:
         )
         return 0
     out = terminal.console()
-    out.print(f"[bold]{study.title}[/], {study.authors} ({study.year})\n{study.question}\n")
+    who = escape(f"{study.authors} ({study.year})\n{study.question}")
+    out.print(f"[bold]{escape(study.title)}[/], {who}\n")
     for claim in claims:
-        out.print(f"[bold]{claim.id}[/] {claim.statement} [dim]({claim.where})[/]")
-        out.print(f"   published: {claim.published}\n   reproduced if: {claim.rule}")
+        where = escape(f"({claim.where})")
+        out.print(f"[bold]{claim.id}[/] {escape(claim.statement)} [dim]{where}[/]")
+        rule = f"   published: {claim.published}\n   reproduced if: {claim.rule}"
+        out.print(rule, markup=False)
         if claim.caveat:
-            out.print(f"   [dim]{claim.caveat}[/]")
+            out.print(f"   [dim]{escape(claim.caveat)}[/]")
     rows = [
         (request.name, request.scale, request.profile, f"{done} of {wanted}", request.command)
         for request, (done, wanted) in held

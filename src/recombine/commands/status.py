@@ -77,9 +77,10 @@ def _print(
     if shown:
         out.print(terminal.table(f"store {call.store}", columns, shown))
     for command in _not_begun(call, rows, begun):
-        out.print(f"not begun: [bold]{command}[/]", soft_wrap=True)
+        out.print(f"not begun: [bold]{escape(command)}[/]", soft_wrap=True)
     for run_name, error in failures.items():
-        out.print(f"[red]failed[/] {run_name}: {escape(error.strip().splitlines()[-1])}")
+        last = error.strip().splitlines()[-1]
+        out.print(f"[red]failed[/] {escape(run_name)}: {escape(last)}")
     if others:
         out.print(
             f"{sum(others.values())} runs of {len(others)} other cells (other settings, or "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -29,13 +30,16 @@ def console(*, errors: bool = False) -> Console:
 
 
 def print_json(value: Any) -> None:
-    """One JSON object and nothing else."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    """One JSON object and nothing else; letters that the output cannot hold are escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    escaped = codecs.lookup(encoding).name != "utf-8"
+    print(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RichTable:
     """A plain table; cells are shown as text."""
-    drawn = RichTable(title=title, title_justify="left", title_style="bold", pad_edge=False)
+    named = Text(title, style="bold")  # letter by letter: a title may hold a path
+    drawn = RichTable(title=named, title_justify="left", pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
