@@ -123,3 +123,9 @@ def test_a_scale_of_zero_is_refused() -> None:
         penalty(1.0, 0.0)
     with pytest.raises(BadValue, match="gamma"):
         pretrained_scale(1.0, gamma=-1.0)
+
+
+def test_a_coefficient_may_be_larger_than_any_scale() -> None:
+    """(|β|/2)(log(4|β|/A) − 1), though the square of 4β/A is beyond double precision."""
+    assert float(penalty(1.0, 1e-200)) == pytest.approx((np.log(4) + 200 * np.log(10) - 1) / 2)
+    assert float(order(1.0, 1e-200)) == pytest.approx(1, abs=3e-3)

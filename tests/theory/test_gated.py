@@ -167,3 +167,24 @@ def test_numbers_that_are_none_are_refused() -> None:
         gated.svm_l2(np.array([[np.nan], [1.0]]), np.array([-1.0, 1.0]), on)
     with pytest.raises(BadValue, match="one unit"):
         gated.shallow(np.ones((2, 1)), np.ones(2), np.ones((2, 2, 1)))
+
+
+def test_a_point_in_no_context_leaves_one_unit_without_a_solution() -> None:
+    x, y, on = sample(1, units=1)
+    on[3] = 0
+    found = gated.shallow(x, y, on)
+    assert not found.feasible and "switches every unit off" in found.reason
+
+
+def test_the_l2_control_refuses_silent_contexts() -> None:
+    x, y, on = sample(1)
+    with pytest.raises(BadValue, match="silent context"):
+        gated.svm_l2(x, y, on[:, :, :1])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_points_labels_and_contexts_must_be_as_many() -> None:
+    x, y, on = sample(1)
+    for wrong in ((x, y[1:], on), (x, y, on[1:])):
+        with pytest.raises(BadValue, match="as many of each"):
+            gated.svm_gln(*wrong)

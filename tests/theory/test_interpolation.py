@@ -149,3 +149,12 @@ def test_pretrained_weights_are_those_of_descent() -> None:
         wp, wm, vp, vm = wp - g * vp, wm + g * vm, vp - g * wp, vm + g * wm
     plus, minus = pretrained_weights(wp * vp - wm * vm, 0.3)
     assert wp == pytest.approx(plus, abs=2e-3) and wm == pytest.approx(minus, abs=2e-3)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_examples_and_targets_must_be_as_many() -> None:
+    x, y = problem(3, 5)
+    with pytest.raises(BadValue, match="one an example"):
+        interpolate(x, y[:2], Mirror.of_scale(np.ones(5)))
+    with pytest.raises(BadValue, match="5 columns"):
+        interpolate(x[0], y, Mirror.of_scale(np.ones(5)))

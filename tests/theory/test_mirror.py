@@ -75,3 +75,9 @@ def test_a_one_sided_or_dead_coefficient_cannot_go_everywhere() -> None:
 def test_what_no_weights_give_is_refused(value: float) -> None:
     with pytest.raises(BadValue, match="from 0 up"):
         Mirror(np.array([value]), np.ones(1))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_both_halves_have_as_many_numbers() -> None:
+    with pytest.raises(BadValue, match="as many numbers"):
+        Mirror(np.ones(2), np.ones(3))

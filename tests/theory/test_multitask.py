@@ -64,3 +64,10 @@ def test_limits_of_the_marginal() -> None:
 def test_a_negative_decay_is_refused() -> None:
     with pytest.raises(BadValue, match="decay"):
         least_group_norm(problems(0, 2, 4), decay=-1.0)
+
+
+def test_what_is_no_problem_is_refused() -> None:
+    with pytest.raises(BadValue, match="at least one of each"):
+        least_group_norm([])
+    with pytest.raises(BadValue, match="decay"):
+        least_group_norm(problems(0, 2, 3), decay=float("nan"))

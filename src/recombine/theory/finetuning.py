@@ -45,7 +45,7 @@ Dependence = Callable[[Numbers, Numbers], Array]
 def q(z: Numbers) -> Array:
     """2 − √(4+z²) + z arcsinh(z/2), without subtracting equals near zero."""
     z = np.asarray(z, dtype=float)
-    return np.asarray(z * np.arcsinh(z / 2) - np.square(z) / (2 + np.hypot(2, z)))
+    return np.asarray(z * np.arcsinh(z / 2) - z * (z / (2 + np.hypot(2, z))))
 
 
 def q_order(z: Numbers) -> Array:

@@ -37,6 +37,7 @@ from recombine.theory.max_margin import (
     BOTH_LABELS,
     FINE,
     NO_POINTS,
+    SILENT,
     GatedGroups,
     Path,
     solve,
@@ -102,7 +103,7 @@ def cosine(a: Predictors, b: Predictors) -> float:
 
 def svm_gln(inputs: Inputs, labels: Labels, on: On) -> Solution:
     """The limit of a two-layer gated network: min Σ_h ‖ζ_h‖."""
-    if trouble := _trouble(inputs, labels):
+    if trouble := _trouble(inputs, labels, on):
         return _nothing(trouble, on, inputs)
     path = solve(GatedGroups(inputs, labels, on), len(inputs))
     scaled = path.multipliers * labels
@@ -111,9 +112,14 @@ def svm_gln(inputs: Inputs, labels: Labels, on: On) -> Solution:
 
 
 def svm_l2(inputs: Inputs, labels: Labels, on: On) -> Solution:
-    """The same functions under the l2 norm of all effective predictors."""
-    if trouble := _trouble(inputs, labels):
+    """The same functions under the l2 norm of all effective predictors.
+
+    Every point must be in one context of every unit: with silent contexts the kernel is another.
+    """
+    if trouble := _trouble(inputs, labels, on):
         return _nothing(trouble, on, inputs)
+    if not (on.sum(2) == 1).all():
+        raise BadValue("contexts", "a silent context", "one context of every unit for each point")
     units, size = on.shape[1:]
     path = hard_margin(l2_kernel(inputs, inputs, on, on), labels)
     scaled = path.multipliers * labels * float(path.scales[0])
@@ -140,8 +146,10 @@ def shallow(inputs: Inputs, labels: Labels, on: On) -> Solution:
         raise BadValue(
             "contexts", f"{on.shape[1]} units", "one unit: a shallow network has no more"
         )
-    if trouble := _trouble(inputs, labels):
+    if trouble := _trouble(inputs, labels, on):
         return _nothing(trouble, on, inputs)
+    if not on.any((1, 2)).all():
+        return _nothing(SILENT, on, inputs)
     beta = np.zeros((1, on.shape[2], inputs.shape[1]))
     multipliers, gaps = np.zeros(len(inputs)), [0.0]
     for c in range(on.shape[2]):
@@ -161,15 +169,18 @@ def shallow(inputs: Inputs, labels: Labels, on: On) -> Solution:
 def machine(features: Inputs, labels: Labels) -> Solution:
     """A hard-margin support vector machine through the origin, on any features."""
     on = np.ones((len(features), 1, 1))
-    if trouble := _trouble(features, labels):
+    if trouble := _trouble(features, labels, on):
         return _nothing(trouble, on, features)
     path = hard_margin(features @ features.T, labels)
     weights = (path.multipliers * labels * float(path.scales[0])) @ features
     return _solution(path, weights[None, None])
 
 
-def _trouble(inputs: Inputs, labels: Labels) -> str:
+def _trouble(inputs: Inputs, labels: Labels, on: On) -> str:
     """What is wrong with the points before any solver sees them; bad numbers are an error."""
+    if not len(inputs) == len(labels) == len(on):
+        counts = f"{len(inputs)} inputs, {len(labels)} labels, {len(on)} contexts"
+        raise BadValue("points", counts, "as many of each")
     if not np.isin(labels, (-1.0, 1.0)).all():
         raise BadValue("labels", sorted(set(labels.tolist()))[:4], "only −1 and 1")
     if not np.isfinite(inputs).all():

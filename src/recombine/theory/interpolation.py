@@ -83,8 +83,10 @@ def interpolate(
 
 
 def _check(inputs: np.ndarray, targets: np.ndarray, mirror: Mirror) -> None:
-    if inputs.shape[1] != len(mirror.up):
+    if inputs.ndim != 2 or inputs.shape[1] != len(mirror.up):
         raise BadValue("inputs", inputs.shape, f"{len(mirror.up)} columns, as the mirror has")
+    if targets.shape != inputs.shape[:1]:
+        raise BadValue("targets", targets.shape, f"{len(inputs)} numbers, one an example")
     for name, value in (("inputs", inputs), ("targets", targets)):
         if not np.isfinite(value).all():
             wrong = float(value[~np.isfinite(value)].flat[0])

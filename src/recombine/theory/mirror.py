@@ -47,6 +47,8 @@ class Mirror:
     """b: what shrinks with z."""
 
     def __post_init__(self) -> None:
+        if self.up.shape != self.down.shape:
+            raise BadValue("mirror.down", self.down.shape, "as many numbers as up has")
         for name, value in (("up", self.up), ("down", self.down)):
             if not (np.isfinite(value).all() and (value >= 0).all()):
                 raise BadValue(f"mirror.{name}", _worst(value), "finite numbers from 0 up")

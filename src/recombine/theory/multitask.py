@@ -56,8 +56,10 @@ def least_group_norm(
     Σ_d (‖β_d‖²/s_d + s_d)/2, and for a given s the β are ridge regressions. A floor under s,
     lowered to 1e-10, keeps a coefficient that once was small from being lost.
     """
-    if decay < 0:
+    if not (np.isfinite(decay) and decay >= 0):
         raise BadValue("decay", decay, "a number from 0 up")
+    if not problems or steps < 1:
+        raise BadValue("problems and steps", (len(problems), steps), "at least one of each")
     s = np.ones(problems[0][0].shape[1])
     betas = np.zeros((len(problems), len(s)))
     for step in range(steps):
