@@ -80,3 +80,8 @@ def test_other_sentences_are_refused(sentence: str) -> None:
 def test_every_word_is_used() -> None:
     used = {word for text in commands().texts for word in text.split()}
     assert used == set(SOURCE_WORDS)
+
+
+def test_an_answer_is_the_callers_own() -> None:
+    interpret("jump").append("I_WALK")
+    assert interpret("jump") == ["I_JUMP"]

@@ -43,7 +43,7 @@ def _core(words: Sequence[str], command: str) -> list[str]:
     """`walk`, `walk left`, `walk opposite left`, `walk around left`."""
     match words:
         case [verb] if ACTS.get(verb):
-            return ACTS[verb]
+            return [*ACTS[verb]]
         case [verb, side] if verb in ACTS and side in TURNS:
             return TURNS[side] + ACTS[verb]
         case [verb, "opposite", side] if verb in ACTS and side in TURNS:
