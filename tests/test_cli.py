@@ -159,9 +159,17 @@ def test_status_tells_of_what_was_asked_without_importing_torch(store: Path) -> 
 def test_status_names_the_studies_never_asked_for(store: Path) -> None:
     said = call("status", "--store", store)
     assert "not begun: recombine reproduce reuse" in said.out
-    assert "reproduce gradient" not in said.out
+    assert "not begun: recombine reproduce gradient" not in said.out
     said = call("status", "reuse/penalty", "--store", store)
     assert "not begun: recombine reproduce reuse/penalty --scale quick" in said.out
+
+
+def test_status_says_what_to_type_and_fits_a_narrow_terminal(store: Path) -> None:
+    said = call("status", "--store", store)
+    assert f"store {store}\n" in said.out
+    assert f"recombine reproduce {TINY[0]} --scale quick --profile as-printed --seeds 3" in said.out
+    rows = [line for line in said.out.splitlines() if line.startswith(("│", "┃"))]
+    assert len(rows) == 1 + CELLS and all(len(line) < 72 for line in rows)
 
 
 def test_report_is_one_json_object(store: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ request would be, which takes the studies themselves.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from rich.markup import escape
@@ -71,11 +71,14 @@ def _print(
     call: Namespace, rows: Sequence[Standing], failures: dict[str, str], others: dict[str, int]
 ) -> None:
     out = terminal.console()
-    columns = ("part", "scale", "profile", "cell", "done", "missing", "failed", "stale?", "key")
-    begun = {row.request.command for row in rows if row.done or row.failed}
-    shown = [_row(row) for row in rows if row.request.command in begun]
-    if shown:
-        out.print(terminal.table(f"store {call.store}", columns, shown))
+    columns = ("cell", "done", "missing", "failed", "stale?", "key")
+    begun = dict.fromkeys(row.request.command for row in rows if row.done or row.failed)
+    if begun:
+        out.print(f"store {call.store}", markup=False, soft_wrap=True)
+    for command in begun:
+        shown = [_row(row) for row in rows if row.request.command == command]
+        out.print(command, style="bold", markup=False, soft_wrap=True)
+        out.print(terminal.table("", columns, shown))
     for command in _not_begun(call, rows, begun):
         out.print(f"not begun: [bold]{escape(command)}[/]", soft_wrap=True)
     for run_name, error in failures.items():
@@ -91,7 +94,7 @@ def _print(
         out.print("stale?: made by another version of the source; the numbers may have moved")
 
 
-def _not_begun(call: Namespace, rows: Sequence[Standing], begun: set[str]) -> list[str]:
+def _not_begun(call: Namespace, rows: Sequence[Standing], begun: Container[str]) -> list[str]:
     """What to type for all that is not begun: requests, and studies never asked for."""
     waiting = dict.fromkeys(row.request.command for row in rows)
     commands = [command for command in waiting if command not in begun]
@@ -103,9 +106,7 @@ def _not_begun(call: Namespace, rows: Sequence[Standing], begun: set[str]) -> li
 
 
 def _row(row: Standing) -> tuple[object, ...]:
-    request = row.request
-    places = (request.name, request.scale, request.profile, row.cell)
-    return (*places, row.done, row.missing, row.failed or None, row.stale or None, row.key[:8])
+    return row.cell, row.done, row.missing, row.failed or None, row.stale or None, row.key[:8]
 
 
 def _plain(row: Standing) -> dict[str, object]:

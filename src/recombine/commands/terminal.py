@@ -38,7 +38,8 @@ def print_json(value: Any) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RichTable:
     """A plain table; cells are shown as text."""
-    named = Text(title, style="bold")  # letter by letter: a title may hold a path
+    # letter by letter: a title may hold a path
+    named = Text(title, style="bold") if title else None
     drawn = RichTable(title=named, title_justify="left", pad_edge=False)
     for column in columns:
         drawn.add_column(column, overflow="fold")
