@@ -112,6 +112,10 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
     "action": (["runs", "exprt"], ["perhaps you meant 'export'", "export, import, verify"]),
     "no action": (["runs"], ["ACTION"]),
     "data set": (["data", "get", "mnst"], ["perhaps you meant 'mnist'", "cifar10, fashion-mnist"]),
+    "folder to get from": (
+        ["data", "get", "mnist", "--data", "d", "--from", "b"],
+        ["--from b", "no such folder"],
+    ),
     "action on data": (["data", "fetch"], ["legal: get, list, verify"]),
     "study to export": (
         ["runs", "export", "a.jsonl", "--study", "gradent"],

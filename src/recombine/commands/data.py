@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from recombine import data
 from recombine.commands import terminal
-from recombine.errors import NoSource
+from recombine.errors import NoSource, UsageError
 
 
 def run(call: Namespace) -> int:
@@ -45,6 +46,9 @@ def _list(call: Namespace, wanted: list[data.DataSet]) -> int:
 
 
 def _get(call: Namespace, wanted: list[data.DataSet]) -> int:
+    for folder in call.folders:
+        if not Path(folder).is_dir():
+            raise UsageError(f"--from {folder}: there is no such folder; nothing was fetched")
     notes = terminal.console(errors=True)
     origins: dict[str, str] = {}
     problems: dict[str, str] = {}
