@@ -236,6 +236,17 @@ def test_every_seed_has_its_own_buffers() -> None:
         assert torch.allclose(stack(x)[lane], alone, atol=1e-6)  # type: ignore[operator]
 
 
+def test_what_is_frozen_stays_frozen() -> None:
+    def half() -> nn.Module:
+        module = Dense(12, OUTPUTS * CLASSES)
+        module.layers[0].requires_grad_(False)
+        return module
+
+    stack = stack_of(half, "classes")
+    trained = {name for name, p in stack.named_parameters() if p.requires_grad}  # type: ignore[attr-defined]
+    assert trained == {"inner.layers__2__weight", "inner.layers__2__bias"}
+
+
 class LooksAhead(Recurrent):
     def forward(self, source: Tensor, words: Tensor) -> Tensor:
         return super().forward(source, words) + self.words(words).sum((1, 2), keepdim=True)

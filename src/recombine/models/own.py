@@ -25,7 +25,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from torch.nn.parameter import is_lazy
 from recombine.errors import UsageError
 from recombine.models import own_source, own_weights
 from recombine.models.model import Model, Reads
+from recombine.models.modules import Modules
 from recombine.models.stack import Stack
 
 Kind = Literal["classes", "sequence", "next-token"]
@@ -78,7 +79,9 @@ class Own(Model):
 
         told = known(input_shape, outputs, classes, sequences=self.form != "classes")
         modules = [self._module(seed, told) for seed in seeds]
-        return own_stacks.make(self.form, modules, input_shape, outputs, classes, self.factory)
+        stack = own_stacks.make(self.form, modules, input_shape, outputs, classes, self.factory)
+        _freeze(cast(Modules, stack.get_submodule("inner")), modules[0])
+        return stack
 
     def probabilities(
         self, raw: Float[Tensor, "*lead output unit"]
@@ -102,6 +105,14 @@ class Own(Model):
                 "sizes, which build can ask for (input_shape, outputs, classes)"
             )
         return module
+
+
+def _freeze(stacked: Modules, one: nn.Module) -> None:
+    """What a module does not train stays as it is; if that is all of it, there is no training."""
+    still = [name for name, p in one.named_parameters() if not p.requires_grad]
+    if len(still) < len(list(one.parameters())):
+        for name in still:
+            stacked.by_name()[name].requires_grad_(False)
 
 
 def specimen(input_shape: tuple[int, ...], outputs: int, classes: int) -> nn.Module:

@@ -65,6 +65,9 @@ def _tracked(norm: nn.modules.batchnorm._BatchNorm) -> bool:
 class Resting(nn.Module):
     """A batch normalisation that uses the statistics it was trained with."""
 
+    running_mean: Tensor
+    running_var: Tensor
+
     def __init__(self, norm: nn.modules.batchnorm._BatchNorm) -> None:
         super().__init__()
         self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
