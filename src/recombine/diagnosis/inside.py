@@ -123,7 +123,8 @@ class Carriers(View):
     """Which factor carries the right answer's score, by contextual decomposition."""
 
     def probes(self, looked: Looked) -> tuple[Probe, ...]:
-        if not isinstance(looked.stack, StackedLanguageModel):
+        rows = len(looked.task.input_shape) == 2  # words, each a row
+        if not rows or not isinstance(looked.stack, StackedLanguageModel):
             return ()
         return (Probe(Contribution()),)
 

@@ -59,8 +59,7 @@ class KernelTheory(View):
         for name, cell in cells.items():
             for split in reading.held_out:
                 found = _accuracies(reading, cell, split)
-                cellwise = (stats.mean(v) if len(v) else "no such kernel" for v in found.values())
-                rows.append((name, split, *cellwise))
+                rows.append((name, split, *(_mean(v, "no kernel seen") for v in found.values())))
         return (
             Table(
                 id="theory",
@@ -82,10 +81,12 @@ class KernelTheory(View):
             when: tuple[tuple[Colour, int, str], ...] = (
                 ("first", 0, "untrained"), ("second", -1, "trained"),
             )  # fmt: skip
-            for colour, at, label in when:
+            for colour, at, label in when[-_parts(cell).shape[1] :]:
                 each = _parts(cell)[:, at]
-                values = {n: each[:, k] for k, n in enumerate(names)}
-                marks.append(bars(values, label, colour, share=False))
+                known = each[np.isfinite(each).all(1)]  # a layer that tells nothing apart has none
+                if len(known):
+                    values = {n: known[:, k] for k, n in enumerate(names)}
+                    marks.append(bars(values, label, colour, share=False))
             up = Axis("share of the layer")
             made.append(Panel(Axis("conjunctions of"), up, tuple(marks), name))
             marks = []
@@ -130,10 +131,9 @@ class Additive(View):
     def tables(self, reading: Reading, cells: Cells) -> tuple[Table, ...]:
         rows: list[tuple[Value, ...]] = []
         for name, cell in cells.items():
-            shares = cell.scalar("additivity/test")
-            defined = shares[np.isfinite(shares)]
-            said = stats.mean(defined) if len(defined) else "answers do not vary"
-            rows.append((name, stats.mean(cell.scalar("additivity/train")), said, 1.0))
+            shares = (cell.scalar(f"additivity/{part}") for part in ("train", "test"))
+            said = (_mean(each[np.isfinite(each)], "answers do not vary") for each in shares)
+            rows.append((name, *said, 1.0))
         return (
             Table(
                 id="additivity",
@@ -147,6 +147,11 @@ class Additive(View):
 
     def figures(self, reading: Reading, cells: Cells) -> tuple[Figure, ...]:
         return ()
+
+
+def _mean(values: Float[np.ndarray, " seed"], none: str) -> Value:
+    """The mean over the seeds that have a value, or a word if none has."""
+    return stats.mean(values) if len(values) else none
 
 
 def _small(task: Task) -> bool:
@@ -168,9 +173,11 @@ def _accuracies(reading: Reading, cell: Seeds, split: str) -> dict[str, Float[np
     """Of the first output: the network's, and the two kernel models'; empty if there is none."""
     targets = reading.items(split).targets[:, 0]
     right = reading.answers(cell, split)[..., 0] == targets
+    looks = np.moveaxis(cell.array("salience"), 1, 0)
+    # a network that is not trained here is looked at once, as it is
     before, after = (
-        [predicted(reading.task, each, split) for each in cell.array("salience")[:, at]]
-        for at in (0, -1)
+        [predicted(reading.task, each, split) for seeds in look for each in seeds]
+        for look in (looks[:-1], looks[-1:])
     )
     return {"network": right.mean(1), BEFORE: _known(before), AFTER: _known(after)}
 
