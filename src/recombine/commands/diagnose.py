@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from argparse import Namespace
 from pathlib import Path
 
@@ -10,30 +11,41 @@ from recombine.commands.reproduce import Watch, check_device
 from recombine.diagnosis.answering import Answer, answer
 from recombine.diagnosis.asking import diagnosis
 from recombine.errors import BadValue, UsageError
+from recombine.report import folder
 from recombine.runs import Store
 
 
 def run(call: Namespace) -> int:
     """Train what the store lacks, print the verdict and write the card; 1 if a seed failed."""
     models, task = named(call.model, call.task, call.last, call.compare)
-    if call.weights and len(models) > 1:
-        raise UsageError("--weights belongs to one model: diagnose each alone, or both untrained")
     for option, given in (("--seeds", call.seeds), ("--workers", call.workers)):
         if given is not None and given < 1:
             raise BadValue(option, given, "a whole number from 1 up")
     check_device(call.device)
-    seeds = call.seeds or (1 if call.weights else 5)
-    asked = diagnosis(models, task, seeds=seeds, settings=call.set, weights=call.weights)
+    folder.check(Path(call.out))
+    asked = diagnosis(models, task, seeds=call.seeds, settings=call.set, weights=call.weights)
     with Store.open(call.store) as store, terminal.bars(silent=call.json) as progress:
         hear = Watch(progress, silent=call.json).hear
         said = answer(asked, store, workers=call.workers, device=call.device, hear=hear)
-    page = said.write(call.out)
+    page = _written(said, call.out)
     if call.json:
         words = [sentence.text for sentence in said.sentences]
         terminal.print_json({"verdict": words, "notes": list(said.notes), **said.finding.plain()})
     else:
         _print(said, page)
     return 1 if said.failed else 0
+
+
+def _written(said: Answer, out: str) -> Path:
+    try:
+        return said.write(out)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise  # no room, which every command tells alike
+        raise UsageError(
+            f"--out {out}: the card cannot be written there ({error.strerror}); name another "
+            "folder: what was run is in the store"
+        ) from error
 
 
 def named(first: str, second: str, last: str | None, compare: str | None) -> tuple[list[str], str]:

@@ -14,7 +14,7 @@ from recombine.diagnosis.card import Card
 from recombine.diagnosis.words import Sentence, verdict_in_words
 from recombine.engine import Event
 from recombine.errors import RecombineError
-from recombine.models.own import only_here
+from recombine.models.own import Own, only_here
 from recombine.report import write_card
 from recombine.runs import Store
 from recombine.spec import walk
@@ -46,7 +46,7 @@ def diagnose(
     task: str | Task,
     *,
     compare: Any = None,
-    seeds: int = 5,
+    seeds: int | None = None,
     settings: Sequence[str] = (),
     weights: str | None = None,
     store: str | os.PathLike[str] = ".recombine",
@@ -55,6 +55,7 @@ def diagnose(
 
     `model` is a built-in name, a `recombine` model, `path/to/file.py:function`, or a function or
     class that makes a `torch.nn.Module`. `settings` are as after `--set`: `recipe.steps=500`.
+    Without `seeds`, five networks are trained; trained `weights` are one.
     """
     models = [model] if compare is None else [model, compare]
     asked = diagnosis(models, task, seeds=seeds, settings=settings, weights=weights)
@@ -92,6 +93,7 @@ def remarks(asked: Diagnosis) -> list[str]:
         count = sum(parameter.numel() for parameter in stack.parameters())
         how = "one seed after another" if getattr(stack, "looped", False) else "all seeds at once"
         notes.append(f"{name}: {count:,} parameters, run {how}.")
-        if model.name == "own":
-            notes.append(f"{name}: dropout is off, batch normalisation uses the batch.")
+        if isinstance(model, Own):
+            norm = "the statistics it was trained with" if model.weights else "the batch"
+            notes.append(f"{name}: dropout is off, batch normalisation uses {norm}.")
     return notes

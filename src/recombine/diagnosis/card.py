@@ -15,10 +15,13 @@ import numpy as np
 
 from recombine import stats
 from recombine.analyses.breakdown import Breakdown
+from recombine.analyses.dependence import Dependence
 from recombine.diagnosis import audited, figures, inside, leaning, tables, theory
+from recombine.diagnosis.one_network import difference, over
 from recombine.diagnosis.reading import Reading
 from recombine.diagnosis.view import Looked, View
 from recombine.models.model import Model
+from recombine.models.own import Own
 from recombine.stats import Verdict
 from recombine.studies.figure import Figure
 from recombine.studies.results import Results, Seeds
@@ -67,6 +70,15 @@ class Card(Part):
             for name, model in self.models.items()
         }
 
+    def finished(self, name: str) -> bool:
+        """Whether a model is one network, trained elsewhere and judged as it is."""
+        model = self.models[name]
+        return isinstance(model, Own) and bool(model.weights) and not self.recipes[name].steps
+
+    def _tested(self, name: str) -> int | None:
+        """Of a finished network, on how many examples of a split it is judged; else none."""
+        return self.recipes[name].evaluation_examples if self.finished(name) else None
+
     def _looked(self, name: str) -> Looked:
         return Looked(self.task, self.models[name], self.recipes[name].evaluation_steps)
 
@@ -102,11 +114,12 @@ class Card(Part):
     def judges(self) -> Mapping[str, Judge]:
         reading, made = Reading(self.task), dict[str, Judge]()
         for name in self.models:
-            made[f"learns-{name}"] = partial(_learns, reading, name)
+            n = self._tested(name)
+            made[f"learns-{name}"] = partial(_learns, reading, name, n)
             for split in reading.held_out:
-                made[f"composes-{name}-{split}"] = partial(_composes, reading, name, split)
+                made[f"composes-{name}-{split}"] = partial(_composes, reading, name, split, n)
             if self._leanings():
-                made[f"leans-{name}"] = partial(_leans, reading, name)
+                made[f"leans-{name}"] = partial(_leans, reading, name, n and Dependence().examples)
         if len(self.models) == 2:
             for split in reading.held_out:
                 made[f"better-{split}"] = partial(_better, reading, tuple(self.models), split)
@@ -159,7 +172,7 @@ def _asked(name: str, reading: Reading, *, leanings: bool) -> list[tuple[str, st
     return asked
 
 
-def _learns(reading: Reading, name: str, results: Results, level: float) -> Verdict:
+def _learns(reading: Reading, name: str, n: int | None, results: Results, level: float) -> Verdict:
     lost = np.isnan(results[name].scalar(f"loss/{reading.reference}"))
     if lost.any():
         raise ValueError(
@@ -167,15 +180,21 @@ def _learns(reading: Reading, name: str, results: Results, level: float) -> Verd
             "for a division or logarithm in its forward, or lower --set recipe.optimizer.rate"
         )
     right = reading.accuracy(results[name], reading.reference)
-    return stats.above(stats.mean(right, level=level), LEARNED)
+    return stats.above(over(right, n, level), LEARNED)
 
 
-def _composes(reading: Reading, name: str, split: str, results: Results, level: float) -> Verdict:
-    return stats.below(stats.mean(reading.gap(results[name], split), level=level), GAP)
+def _composes(
+    reading: Reading, name: str, split: str, n: int | None, results: Results, level: float
+) -> Verdict:
+    cell = results[name]
+    if n is None:
+        return stats.below(stats.mean(reading.gap(cell, split), level=level), GAP)
+    known, new = (over(reading.accuracy(cell, s), n, level) for s in (reading.reference, split))
+    return stats.below(difference(known, new), GAP)
 
 
-def _leans(reading: Reading, name: str, results: Results, level: float) -> Verdict:
-    return stats.below(stats.mean(reading.leaning(results[name]), level=level), LEAN)
+def _leans(reading: Reading, name: str, n: int | None, results: Results, level: float) -> Verdict:
+    return stats.below(over(reading.leaning(results[name]), n, level), LEAN)
 
 
 def _better(

@@ -139,7 +139,10 @@ def seeds_needed(reading: Reading, results: Results) -> Table:
         for split in reading.held_out:
             reference = reading.accuracy(cell, reading.reference)
             other = reading.accuracy(cell, split)
-            needed = stats.seeds_to_separate(reference, other, paired=True) if cell.n > 1 else None
+            if cell.n < 2:
+                rows.append((name, split, cell.n, "not known from one"))
+                continue
+            needed = stats.seeds_to_separate(reference, other, paired=True)
             rows.append((name, split, cell.n, "a tie" if needed is None else needed))
     return Table(
         id="seeds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,27 @@ from recombine.studies.table import Table, Value
 
 CLOSE = 0.1
 """Accuracies that agree."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do next, where a network has not learned its task or not enough is known."""
+
+    fails: str
+    open: str
+    settles: str
+
+
+OF_SEEDS = Advice(
+    "Train it longer (--set recipe.steps=…) or otherwise.",
+    "More seeds (--seeds) or longer training (--set recipe.steps=…) would tell.",
+    "the table of seeds says how many would settle it.",
+)
+OF_ONE = Advice(
+    "Are these the weights of this task, and are its inputs and classes in the order it learned?",
+    "More examples (--set recipe.evaluation_examples=…) would tell.",
+    "more examples (--set recipe.evaluation_examples=…) would settle it.",
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +54,8 @@ def verdict_in_words(finding: Finding) -> list[Sentence]:
     said: list[Sentence] = []
     shown = {table.id: table for table in finding.tables}
     for name in card.models:
-        said += _of(name, verdicts, reading, card.task.name)
+        advice = OF_ONE if card.finished(name) else OF_SEEDS
+        said += _of(name, verdicts, reading, card.task.name, advice)
         fails = [s for s in reading.held_out if _fails(verdicts, name, s)]
         said += [*_how(name, fails, shown), *_why(name, fails, shown)]
     for claim, verdict in verdicts.items():
@@ -41,20 +64,20 @@ def verdict_in_words(finding: Finding) -> list[Sentence]:
     return said + _split(shown)
 
 
-def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) -> list[Sentence]:
+def _of(
+    name: str, verdicts: dict[str, Verdict], reading: Reading, task: str, advice: Advice
+) -> list[Sentence]:
     learns = verdicts[f"learns-{name}"]
     if learns.outcome == "contradicted":
         text = (
             f"{name} has not learned {task}: it is right on {_percent(learns)} of what it was "
-            "trained on, so new combinations say nothing about composition. Train it longer "
-            "(--set recipe.steps=…) or otherwise."
+            f"trained on, so new combinations say nothing about composition. {advice.fails}"
         )
         return [Sentence(text, f"learns-{name}")]
     if not _learned(learns):
         text = (
             f"Whether {name} has learned {task} is open: it is right on {_percent(learns)} of what "
-            "it was trained on, so new combinations say little yet. More seeds (--seeds) or longer "
-            "training (--set recipe.steps=…) would tell."
+            f"it was trained on, so new combinations say little yet. {advice.open}"
         )
         return [Sentence(text, f"learns-{name}")]
     said = []
@@ -74,7 +97,7 @@ def _of(name: str, verdicts: dict[str, Verdict], reading: Reading, task: str) ->
         else:
             text = (
                 f"Whether {name} composes on {task} ({split}) is open: new combinations cost it "
-                f"{_points(gap)}; the table of seeds says how many would settle it."
+                f"{_points(gap)}; {advice.settles}"
             )
         said.append(Sentence(text, claim))
     leans = verdicts.get(f"leans-{name}")
@@ -167,15 +190,20 @@ def _comparison(claim: str, verdict: Verdict, first: str, second: str) -> str:
 
 
 def _percent(verdict: Verdict) -> str:
+    """A share with its interval; one seed has none."""
     low, high = verdict.interval.low, verdict.interval.high
+    if math.isnan(low):
+        return f"{verdict.effect:.0%} (one seed, no interval)"
     return f"{verdict.effect:.0%} [{max(low, 0):.0%}, {min(high, 1):.0%}]"
 
 
 def _points(verdict: Verdict) -> str:
-    """A difference in percentage points, with its interval."""
+    """A difference in percentage points, with its interval as far as accuracies can differ."""
     effect, low, high = (
         100 * v for v in (verdict.effect, verdict.interval.low, verdict.interval.high)
     )
-    if verdict.effect < 0 and low < 0 and high < 0:
+    if math.isnan(low):
+        return f"{effect:.0f} points (one seed, no interval)"
+    if effect < 0 and low < 0 and high < 0:
         effect, low, high = -effect, -high, -low
-    return f"{effect:.0f} points [{low:.0f}, {high:.0f}]"
+    return f"{effect:.0f} points [{max(low, -100):.0f}, {min(high, 100):.0f}]"
