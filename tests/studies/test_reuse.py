@@ -7,9 +7,11 @@ import pytest
 
 from recombine import catalog
 from recombine.cell import Cell, Context, Outcome
+from recombine.conduct import setting
 from recombine.errors import BadValue
 from recombine.spec import override
 from recombine.studies import Results, Seeds, find
+from recombine.studies import reuse_diagonal_shown as shown
 from recombine.studies.reuse_diagonal import (
     DiagonalPart,
     alone_is_best,
@@ -302,17 +304,57 @@ def test_v4_asks_for_a_gain_only_at_equal_strength(
     assert comparable_strength(relu(**cells), LEVEL).outcome == outcome
 
 
+def short_run(part: Part, seeds: int, *settings: str) -> Results:
+    cells, specs = {}, {}
+    for name, need in part.cells(scale="quick", profile="as-run", seeds=seeds).items():
+        cell = override(need.cell, dict(map(setting, (*part.smallest, *settings))))
+        assert isinstance(cell, Cell)
+        cells[name], specs[name] = Seeds(cell.run(need.seeds, Context())), cell
+    return Results("quick", "as-run", cells, specs)
+
+
+def test_one_seed_is_drawn_and_tables_tell_what_was_run() -> None:
+    part = PenaltyPart()
+    results = short_run(part, 1, "dimension=7", "samples=3")
+    forms, _, groups = part.tables(results)
+    assert forms.note.startswith("7 inputs, 3 examples")
+    assert "7 inputs and 3 examples" in groups.note
+    limits = part.figures(results)[-1].panels[0].y.limits
+    assert limits is not None and np.isfinite(limits).all()
+
+
+def exact(part: DiagonalPart, **changes: object) -> Results:
+    """The solved cells of the part, made by hand."""
+    needs = part.cells(scale="quick", profile="as-run", seeds=2)
+    specs = {name: replace(need.cell, **changes) for name, need in needs.items()}  # type: ignore[arg-type]
+    sizes, factors = specs["few-shared"].samples, specs["few-shared"].rescalings  # type: ignore[attr-defined]
+    made = seeds(sizes, stl=-1.0, ptft=tuple(-float(i) for i in range(len(factors))))
+    return Results("quick", "as-run", dict.fromkeys(specs, made), specs)
+
+
+def test_published_numbers_stand_beside_their_own_settings_only() -> None:
+    part = DiagonalPart()
+    rows = shown.rescaling_table(exact(part)).rows
+    assert [row[3] for row in rows[:3]] == ["0.12", "0.006", "0.002"]
+    other = shown.rescaling_table(
+        exact(part, dimension=90, samples=(4, 6, 8), rescalings=(2.0, 1.0))
+    )
+    assert [row[2:4] for row in other.rows[:2]] == [("2", None), ("1", None)]
+    assert "D = 90" in other.note
+
+
+def test_claims_refuse_sizes_and_factors_that_were_not_run() -> None:
+    few = exact(DiagonalPart(), samples=(4, 6, 8), rescalings=(1.0, 0.1))
+    with pytest.raises(BadValue, match="at least 4 sizes"):
+        both_reuse(few, LEVEL)
+    with pytest.raises(BadValue, match="rescalings"):
+        rescaling_unharms(few, LEVEL)
+
+
 @pytest.mark.parametrize("part", [PenaltyPart(), DiagonalPart(), ReluPart(), RegimesPart()])
 def test_tables_and_figures_of_a_short_run(part: Part) -> None:
     study = catalog.find("studies", "reuse")
-    cells = {}
-    for name, need in part.cells(scale="quick", profile="as-run", seeds=3).items():
-        cell = need.cell
-        for setting in part.smallest:
-            path, _, text = setting.partition("=")
-            cell = override(cell, path, text)  # type: ignore[assignment]
-        cells[name] = Seeds(cell.run(need.seeds, Context()))
-    finding = find(study, part, Results("quick", "as-run", cells), command="x", made_with={})
+    finding = find(study, part, short_run(part, seeds=3), command="x", made_with={})
     assert finding.tables and finding.figures and finding.seeds >= 3
     assert len(finding.claims) == len(part.judges())
 

@@ -11,7 +11,7 @@ from recombine import stats
 from recombine.stats import Verdict
 from recombine.studies.figure import Figure
 from recombine.studies.results import Results
-from recombine.studies.reuse_judging import all_of, log_ratio, losses
+from recombine.studies.reuse_judging import all_of, at_size, log_ratio
 from recombine.studies.reuse_sparse import SIZES, DescentReuse, ExactReuse
 from recombine.studies.study import Judge, Need, Part
 from recombine.studies.table import Table
@@ -115,8 +115,8 @@ def _solved(cell: DescentReuse) -> ExactReuse:
 def both_reuse(results: Results, level: float) -> Verdict:
     """R1: with all features shared, both beat learning alone."""
     cell = results["trained-shared"]
-    alone = losses(cell, "stl")[:, MANY]
-    ratios = {m: log_ratio(alone, losses(cell, m)[:, MANY], level=level) for m in ("mtl", "ptft")}
+    alone = at_size(cell, "stl", MANY)
+    ratios = {m: log_ratio(alone, at_size(cell, m, MANY), level=level) for m in ("mtl", "ptft")}
     return all_of([(f"STL over {m.upper()}", stats.above(r, 0.0)) for m, r in ratios.items()])
 
 
@@ -124,8 +124,8 @@ def both_are_sparse(results: Results, level: float) -> Verdict:
     """R2: fewer new features take fewer samples."""
     verdicts = []
     for method in ("mtl", "ptft"):
-        many = losses(results["trained-new"], method)[:, MANY]
-        few = losses(results["trained-few-new"], method)[:, MANY]
+        many = at_size(results["trained-new"], method, MANY)
+        few = at_size(results["trained-few-new"], method, MANY)
         ratio = stats.above(log_ratio(many, few, level=level), 0.0)
         verdicts.append((f"{method.upper()}, many features over few", ratio))
     return all_of(verdicts)
@@ -134,16 +134,16 @@ def both_are_sparse(results: Results, level: float) -> Verdict:
 def alone_is_best(results: Results, level: float) -> Verdict:
     """R3: with nothing shared, the other task costs."""
     cell = results["trained-new"]
-    alone = losses(cell, "stl")[:, MORE]
-    ratios = {m: log_ratio(losses(cell, m)[:, MORE], alone, level=level) for m in ("mtl", "ptft")}
+    alone = at_size(cell, "stl", MORE)
+    ratios = {m: log_ratio(at_size(cell, m, MORE), alone, level=level) for m in ("mtl", "ptft")}
     return all_of([(f"{m.upper()} over STL", stats.above(r, 0.0)) for m, r in ratios.items()])
 
 
 def nested(results: Results, level: float) -> Verdict:
     """R4: of a sparse subset, rescaled finetuning needs fewer samples than the others."""
     cell = results["trained-few-shared"]
-    tuned = losses(cell, "ptft", rescaling=1)[:, FEW]
-    ratios = {m: log_ratio(losses(cell, m)[:, FEW], tuned, level=level) for m in ("mtl", "stl")}
+    tuned = at_size(cell, "ptft", FEW, rescaling=1)
+    ratios = {m: log_ratio(at_size(cell, m, FEW), tuned, level=level) for m in ("mtl", "stl")}
     return all_of([(f"{m.upper()} over PT+FT", stats.above(r, 0.0)) for m, r in ratios.items()])
 
 
@@ -152,8 +152,8 @@ def rescaling_elicits(results: Results, level: float) -> Verdict:
     sparse, dense = results["few-shared"], results["overlap-40"]
     helps, hurts = (
         log_ratio(
-            losses(cell, "ptft", rescaling=first)[:, FEW],
-            losses(cell, "ptft", rescaling=1 - first)[:, FEW],
+            at_size(cell, "ptft", FEW, rescaling=first),
+            at_size(cell, "ptft", FEW, rescaling=1 - first),
             level=level,
         )
         for cell, first in ((sparse, 0), (dense, 1))
@@ -167,5 +167,5 @@ def rescaling_elicits(results: Results, level: float) -> Verdict:
 def rescaling_unharms(results: Results, level: float) -> Verdict:
     """R6: c = 0.01 takes the harm of irrelevant pretraining away."""
     cell = results["few-new"]
-    full, small = (losses(cell, "ptft", rescaling=i)[:, MIDDLE] for i in (0, 2))
+    full, small = (at_size(cell, "ptft", MIDDLE, rescaling=i) for i in (0, 2))
     return stats.above(log_ratio(full, small, level=level), 0.0)

@@ -9,7 +9,8 @@ import numpy as np
 from recombine import stats
 from recombine.studies.figure import Axis, Colour, Figure, Line, Mark, Panel, Points
 from recombine.studies.results import Results
-from recombine.studies.reuse_judging import COLOURS, NAMES, curve, geometric, losses
+from recombine.studies.reuse_judging import COLOURS, NAMES, at_size, curve, geometric, losses
+from recombine.studies.reuse_sparse import SparseCell
 from recombine.studies.table import Table, Value
 
 PUBLISHED: dict[int, dict[str, tuple[float, ...]]] = {
@@ -27,7 +28,8 @@ RESCALED: dict[tuple[str, int], tuple[float, ...]] = {
     ("overlap-40", 32): (0.23, 0.48, 0.66),
     ("few-new", 64): (1.0, 0.21, 0.011),
 }
-"""Published test losses over variance at c = 1, .1, .01."""
+"""Published test losses over variance, by factor."""
+PUBLISHED_FACTORS = (1.0, 0.1, 0.01)
 CASES = {
     "few-shared": "5 main features, all shared",
     "overlap-40": "40 main features, all shared",
@@ -42,8 +44,16 @@ TRAINED = {
 LOSS = Axis("test loss", scale="log")
 
 
+def _ran(results: Results, name: str) -> SparseCell:
+    """What a cell was, with whatever `--set` changed in it."""
+    cell = results.specs[name]
+    assert isinstance(cell, SparseCell), cell
+    return cell
+
+
 def overlap_table(results: Results) -> Table:
     """Exact final losses beside the published best ones."""
+    ran = _ran(results, "overlap-0")
     rows: list[tuple[Value, ...]] = []
     sizes = [int(n) for n in results["overlap-0"].array("samples")[0]]
     for overlap, methods in PUBLISHED.items():
@@ -60,7 +70,8 @@ def overlap_table(results: Results) -> Table:
         columns=("shared of 40", "method", "n", "published (best on the way)", "ours (final)"),
         rows=tuple(rows),
         where="Diagonal nets, overlap",
-        note="D = 1,000, 40 active features a task, γ = 0.001. The published numbers are the best "
+        note=f"D = {ran.dimension:,}, {ran.active} active features a task, γ = {ran.gamma:g}. "
+        "The published numbers are the best "
         "along training, so never above about 1; ours are where gradient flow ends. With nothing "
         "shared, the end of finetuning is far worse than answering zero at small n.",
     )
@@ -68,13 +79,15 @@ def overlap_table(results: Results) -> Table:
 
 def rescaling_table(results: Results) -> Table:
     """What the rescaling of the pretrained layer does."""
+    ran = _ran(results, "few-shared")
     rows: list[tuple[Value, ...]] = []
     for (cell, n), printed in RESCALED.items():
         sizes = results[cell].array("samples")[0].tolist()
         at = sizes.index(n) if n in sizes else 1
-        for i, (c, said) in enumerate(zip((1.0, 0.1, 0.01), printed, strict=True)):
-            values = losses(results[cell], "ptft", rescaling=i)[:, at]
-            row = (CASES[cell], sizes[at], f"{c:g}", f"{said:g}", stats.mean(values))
+        for i, (c, said) in enumerate(zip(ran.rescalings, printed, strict=False)):
+            values = at_size(results[cell], "ptft", at, rescaling=i)
+            known = f"{said:g}" if (c, sizes[at]) == (PUBLISHED_FACTORS[i], n) else None
+            row = (CASES[cell], sizes[at], f"{c:g}", known, stats.mean(values))
             rows.append((*row, geometric(values)))
     return Table(
         id="rescaling",
@@ -82,7 +95,8 @@ def rescaling_table(results: Results) -> Table:
         columns=("main task", "n", "c", "published", "ours, mean", "ours, geometric mean"),
         rows=tuple(rows),
         where="Diagonal nets, rescaling",
-        note="Exact solutions, D = 1,000; the readout of finetuning starts at 0.001 c.",
+        note=f"Exact solutions, D = {ran.dimension:,}; the readout of finetuning starts at "
+        f"{ran.gamma:g} c.",
     )
 
 
@@ -92,7 +106,7 @@ def trained(results: Results) -> Table:
     for case, words in TRAINED.items():
         cell, exact = results[f"trained-{case}"], results[f"solved-{case}"]
         for i, n in enumerate(cell.array("samples")[0].tolist()):
-            for method, c, name in _methods():
+            for method, c, name in _methods(_ran(results, f"trained-{case}").rescalings):
                 values = losses(cell, method, rescaling=c)[:, i]
                 best = geometric(losses(cell, method, of="best", rescaling=c)[:, i])
                 known = method in ("stl", "ptft")
@@ -110,11 +124,11 @@ def trained(results: Results) -> Table:
     )
 
 
-def _methods() -> tuple[tuple[str, int, str], ...]:
+def _methods(rescalings: Sequence[float]) -> tuple[tuple[str, int, str], ...]:
     return (
         ("stl", 0, NAMES["stl"]),
         ("ptft", 0, NAMES["ptft"]),
-        ("ptft", 1, "finetuning, c = 0.1"),
+        *(("ptft", i, f"finetuning, c = {c:g}") for i, c in enumerate(rescalings) if i == 1),
         ("mtl", 0, NAMES["mtl"]),
         ("lp", 0, NAMES["lp"]),
     )
@@ -141,9 +155,10 @@ def overlap_figure(results: Results, sizes: Sequence[int]) -> Figure:
     return Figure(
         id="overlap",
         title="How much is shared, and how many samples it saves",
-        caption="Lines: exact end of gradient flow, D = 1,000, geometric mean over seeds with 95% "
-        "intervals. Circles: published means of the best loss along training, which cannot show "
-        "that irrelevant pretraining ends worse than no answer at all.",
+        caption=f"Lines: exact end of gradient flow, D = {_ran(results, 'overlap-0').dimension:,}, "
+        "geometric mean over seeds with 95% intervals. Circles: published means of the best loss "
+        "along training, which cannot show that irrelevant pretraining ends worse than no answer "
+        "at all.",
         where="Diagonal nets, overlap",
         panels=tuple(panels),
         columns=3,
@@ -152,25 +167,24 @@ def overlap_figure(results: Results, sizes: Sequence[int]) -> Figure:
 
 def rescaling_figure(results: Results, sizes: Sequence[int]) -> Figure:
     """Exact curves by rescaling."""
-    colours: tuple[tuple[int, str, Colour], ...] = (
-        (0, "c = 1", "first"), (1, "c = 0.1", "second"), (2, "c = 0.01", "third"),
-    )  # fmt: skip
+    ran = _ran(results, "few-shared")
+    colours: tuple[Colour, ...] = ("first", "second", "third")
     panels = []
     for case, words in CASES.items():
         cell = results[case]
         marks: list[Mark] = [
             curve(sizes, losses(cell, "stl"), label="single task", colour="muted", dashed=True)
         ]
-        for i, label, colour in colours:
+        for i, (c, colour) in enumerate(zip(ran.rescalings, colours, strict=False)):
             values = losses(cell, "ptft", rescaling=i)
-            marks.append(curve(sizes, values, label=label, colour=colour))
+            marks.append(curve(sizes, values, label=f"c = {c:g}", colour=colour))
         panels.append(Panel(_across(sizes), LOSS, tuple(marks), words))
     return Figure(
         id="rescaling",
         title="Rescaling the pretrained layer",
-        caption="Exact solutions, D = 1,000. A smaller c makes finetuning more selective: better "
-        "where few of the pretrained features are needed, worse where all are, and harmless where "
-        "none is.",
+        caption=f"Exact solutions, D = {ran.dimension:,}. A smaller c makes finetuning more "
+        "selective: better where few of the pretrained features are needed, worse where all are, "
+        "and harmless where none is.",
         where="Diagonal nets, rescaling",
         panels=tuple(panels),
         columns=3,

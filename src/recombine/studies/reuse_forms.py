@@ -41,6 +41,8 @@ class SmallCell(Cell):
     def validate(self) -> None:
         if self.dimension < 1 or self.samples < 1:
             raise BadValue(f"cells/{self.name}.samples", self.samples, "a positive number")
+        if self.steps < 1 or self.rate <= 0:
+            raise BadValue(f"cells/{self.name}.steps or rate", self.steps, "positive numbers")
 
     @property
     def seeds_per_job(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from recombine import stats
+from recombine.errors import BadValue
 from recombine.stats import Interval, Verdict
 from recombine.studies.figure import Colour, Line
 from recombine.studies.results import Seeds
@@ -34,7 +35,19 @@ SMALLEST = 1e-30
 def losses(cell: Seeds, method: str, *, of: str = "test", rescaling: int = 0) -> np.ndarray:
     """Losses [seed, size] of a method; of finetuning, at one of its rescalings."""
     values = cell.array(f"{of}/{method}").astype(float)
+    if method == "ptft" and rescaling >= values.shape[1]:
+        legal = f"at least {rescaling + 1}: what is shown and judged takes so many"
+        raise BadValue("rescalings", f"{values.shape[1]} of them", legal)
     return np.asarray(np.maximum(values[:, rescaling] if method == "ptft" else values, SMALLEST))
+
+
+def at_size(cell: Seeds, method: str, place: int, *, rescaling: int = 0) -> np.ndarray:
+    """Test losses of every seed at one of the sample sizes, by its place among them."""
+    values = losses(cell, method, rescaling=rescaling)
+    if place >= values.shape[1]:
+        legal = f"at least {place + 1} sizes: a claim is judged at that one"
+        raise BadValue("samples", f"{values.shape[1]} of them", legal)
+    return np.asarray(values[:, place])
 
 
 def log_ratio(worse: np.ndarray, better: np.ndarray, *, level: float) -> Interval:

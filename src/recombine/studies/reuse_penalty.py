@@ -27,7 +27,6 @@ FORM_NAMES = {
     "printed": "as printed",
     "script": "as in the experiment script",
 }
-SCALES = GroupNorms().scales
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,20 @@ class PenaltyPart(Part):
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return forms_figure(results), orders_figure(), groups_figure(results)
+
+
+def _forms(results: Results) -> PenaltyForms:
+    """What `forms` was, with whatever `--set` changed in it."""
+    cell = results.specs["forms"]
+    assert isinstance(cell, PenaltyForms), cell
+    return cell
+
+
+def _groups(results: Results) -> GroupNorms:
+    """The same for `groups`."""
+    cell = results.specs["groups"]
+    assert isinstance(cell, GroupNorms), cell
+    return cell
 
 
 def _gap(results: Results, form: str) -> np.ndarray:
@@ -85,6 +98,7 @@ def without_decay(results: Results, level: float) -> Verdict:
 
 def forms_table(results: Results) -> Table:
     """How far each form is from the trained net."""
+    ran = _forms(results)
     rows: tuple[tuple[Value, ...], ...] = tuple(
         (FORM_NAMES[form], stats.mean(results["forms"].scalar(f"gap/{form}")),
          stats.mean(_gap(results, form)))
@@ -96,7 +110,8 @@ def forms_table(results: Results) -> Table:
         columns=("form of the penalty", "largest gap", "relative to the largest coefficient"),
         rows=rows,
         where="Theory: implicit regulariser of finetuning",
-        note="40 inputs, 15 examples, dense teachers, γ = 0.01; mean over seeds.",
+        note=f"{ran.dimension} inputs, {ran.samples} examples, dense teachers, γ = {ran.gamma:g}; "
+        "mean over seeds.",
     )
 
 
@@ -120,12 +135,12 @@ def orders_table() -> Table:
 
 def groups_table(results: Results) -> Table:
     """The excess of the group norm."""
-    cell = results["groups"]
+    cell, ran = results["groups"], _groups(results)
     rows: list[tuple[Value, ...]] = [
-        ("weight decay 0.01", stats.mean(cell.scalar("excess/decayed")))
+        (f"weight decay {ran.decay:g}", stats.mean(cell.scalar("excess/decayed")))
     ]
     excess = cell.array("excess/plain")
-    for i, scale in enumerate(SCALES):
+    for i, scale in enumerate(ran.scales):
         rows.append((f"plain descent from weights of {scale:g}", stats.mean(excess[:, i])))
     return Table(
         id="groups",
@@ -133,8 +148,8 @@ def groups_table(results: Results) -> Table:
         columns=("training", "excess"),
         rows=tuple(rows),
         where="Theory: multi-task penalty",
-        note="Two dense tasks of 40 inputs and 15 examples. With decay, against the optimum of "
-        "the decayed problem.",
+        note=f"Two dense tasks of {ran.dimension} inputs and {ran.samples} examples. With decay, "
+        "against the optimum of the decayed problem.",
     )
 
 
@@ -207,10 +222,11 @@ def groups_figure(results: Results) -> Figure:
     cell = results["groups"]
     excess = cell.array("excess/plain")
     spans = [stats.mean(excess[:, i]) for i in range(excess.shape[1])]
-    line = Line.through(SCALES, spans, "plain descent", "second")
+    line = Line.through(_groups(results).scales, spans, "plain descent", "second")
     decayed = float(cell.scalar("excess/decayed").mean())
     marks: tuple[Mark, ...] = (line, Rule(decayed, "y", "weight decay"))
-    most = 1.2 * float(max(span.high for span in spans))
+    # one seed has no interval
+    most = 1.2 * float(np.nanmax([[span.estimate, span.high] for span in spans]))
     return Figure(
         id="groups",
         title="Multi-task learning and the least l1,2 norm",
@@ -220,7 +236,7 @@ def groups_figure(results: Results) -> Figure:
         panels=(
             Panel(
                 Axis("initial weights", scale="log"),
-                Axis("excess of the l1,2 norm", limits=(min(0.0, decayed) - 0.01, most)),
+                Axis("excess of the l1,2 norm", limits=(min(0.0, decayed) - 0.01, max(most, 0.01))),
                 marks,
             ),
         ),
