@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from torch import nn
 
 import recombine
 from recombine import stats
+from recombine.diagnosis import diagnosis
+from recombine.diagnosis.answering import remarks
 from recombine.diagnosis.one_network import difference
 
 
@@ -90,3 +93,17 @@ def test_one_seed_has_no_interval_and_differences_have_bounds(tmp_path: Path) ->
         )
     )
     assert "[-100, 100]" in two
+
+
+class Noisy(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(2, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x + torch.randn_like(x))
+
+
+@pytest.mark.parametrize("factory", [linear, Noisy])
+def test_a_forward_that_draws_is_told(factory: Callable[[], nn.Module]) -> None:
+    notes = remarks(diagnosis([factory], "corners"))
+    assert ("draws random numbers" in " ".join(notes)) == (factory is Noisy)

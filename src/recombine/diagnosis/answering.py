@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from recombine.conduct import Found, Planned, conduct
 from recombine.diagnosis.asking import Diagnosis, diagnosis
 from recombine.diagnosis.card import Card
@@ -15,8 +17,10 @@ from recombine.diagnosis.words import Sentence, verdict_in_words
 from recombine.engine import Event
 from recombine.errors import RecombineError
 from recombine.models.own import Own, only_here
+from recombine.models.stack import Stack
 from recombine.report import write_card
 from recombine.runs import Store
+from recombine.seeds import stream
 from recombine.spec import walk
 from recombine.studies import Finding
 from recombine.tasks.task import Task
@@ -96,4 +100,17 @@ def remarks(asked: Diagnosis) -> list[str]:
         if isinstance(model, Own):
             norm = "the statistics it was trained with" if model.weights else "the batch"
             notes.append(f"{name}: dropout is off, batch normalisation uses {norm}.")
+            if _draws(stack, task):
+                notes.append(
+                    f"{name}: its forward draws random numbers, so the same question has another "
+                    "answer each time and its results cannot be repeated."
+                )
     return notes
+
+
+@torch.no_grad()
+def _draws(stack: Stack, task: Task) -> bool:
+    """Whether a network answers the same examples differently when asked again."""
+    inputs = torch.from_numpy(task.sample("train", 4, stream(0, "remarks")).inputs).unsqueeze(0)
+    with torch.random.fork_rng(devices=[]):
+        return not torch.equal(stack(inputs), stack(inputs))
