@@ -101,7 +101,13 @@ def tables(excess: dict[int, float], *, gln: float = 0.0, apart: float = 0.02) -
         for n in shown.VARIED["quick"]:
             for units in shown.UNITS["quick"]:
                 cells[f"{name}-{n}-{units}"] = cells[f"two-{n}-{units}"]
-    return Results("quick", "as-run", cells)
+    return Results("quick", "as-run", cells, specs("digits"))
+
+
+def specs(part: str) -> dict[str, Cell]:
+    """The part's own cells."""
+    needs = STUDY.part(part).cells(scale="quick", profile="as-run", seeds=1)
+    return {name: need.cell for name, need in needs.items()}
 
 
 def test_the_tables_are_judged_as_the_rules_say() -> None:
@@ -142,7 +148,7 @@ def rungs(hidden: float, learned: float, random: float) -> Results:
         "reason/random": 0.0,
     }
     cells = {f"relu-{n}-{units}": seeds(numbers) for n, units in relu.CASES["quick"]}
-    return Results("quick", "as-run", cells)
+    return Results("quick", "as-run", cells, specs("relu"))
 
 
 def test_the_weakest_rung_of_the_ladder_decides() -> None:
@@ -163,14 +169,27 @@ def test_what_has_no_number_is_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize("part", STUDY.parts, ids=lambda p: p.name)
 def test_a_short_run_fills_every_table_and_figure(part: Part) -> None:
-    cells = {}
+    cells, ran = {}, {}
     for name, need in part.cells(scale="quick", profile=part.profiles[0], seeds=2).items():
         cell = override(need.cell, dict(map(setting, part.smallest)))
         assert isinstance(cell, Cell)
-        cells[name] = Seeds(cell.run(need.seeds, Context()))
-    results = Results("quick", part.profiles[0], cells)
+        cells[name], ran[name] = Seeds(cell.run(need.seeds, Context())), cell
+    results = Results("quick", part.profiles[0], cells, ran)
     finding = find(STUDY, part, results, command="", made_with={})
     assert finding.tables and finding.figures and len(finding.claims) == len(part.judges())
+    if "n=40" in part.smallest:
+        told = {str(row[0]) for table in finding.tables for row in table.rows}
+        assert "40 images" in told and "200 images" not in told
+        titles = [panel.title for figure in finding.figures for panel in figure.panels]
+        assert all(title.startswith("n = 40") for title in titles)
+
+
+def test_one_seed_has_bars() -> None:
+    cells = {
+        name: Seeds({0: cell.outcomes[0]}) for name, cell in rungs(0.01, 0.05, 0.08).cells.items()
+    }
+    (ladder,) = STUDY.part("relu").figures(Results("quick", "as-run", cells, specs("relu")))
+    assert len(ladder.panels[0].marks[0].names) == len(relu.LADDER)
 
 
 def test_paper_scale_has_the_published_sizes() -> None:

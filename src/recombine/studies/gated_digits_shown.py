@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from recombine.studies.figure import Axis, Colour, Figure, Line, Mark, Panel
-from recombine.studies.gated_reading import interval, missing
+from recombine.studies.gated_reading import interval, missing, trained_on
 from recombine.studies.results import Results
 from recombine.studies.table import Table, Value
 
@@ -57,14 +57,14 @@ def two_layers(results: Results) -> tuple[Table, Table]:
     differ: list[tuple[Value, ...]] = []
     for n in SIZES[results.scale]:
         for units in UNITS[results.scale]:
-            cell = results[f"two-{n}-{units}"]
-            printed = PUBLISHED.get((n, units), (None, None, None))
-            row: list[Value] = [f"{n:,} images", units]
+            cell, here = results[f"two-{n}-{units}"], trained_on(results, f"two-{n}-{units}")
+            printed = PUBLISHED.get((here, units), (None, None, None))
+            row: list[Value] = [f"{here:,} images", units]
             for name, published in zip(METHODS, printed, strict=True):
                 row += [published, interval(cell.scalar(f"error/{name}"))]
             errs.append(tuple(row))
             apart = [interval(cell.scalar(f"inconsistency/{name}")) for name in ("svm", "l2")]
-            differ.append((f"{n:,} images", units, *apart, missing(cell, ("svm", "l2"))))
+            differ.append((f"{here:,} images", units, *apart, missing(cell, ("svm", "l2"))))
     where = "Tables for MNIST: median init, s = 1"
     return (
         Table(
@@ -100,7 +100,8 @@ def other_gates(results: Results) -> Table:
                     f"inconsistency/{m}" for m in ("svm", "l2")
                 ]
                 found = [interval(cell.scalar(each)) for each in names]
-                rows.append((words, f"{n:,}", units, *found, missing(cell, ("svm", "l2"))))
+                here = trained_on(results, f"{name}-{n}-{units}")
+                rows.append((words, f"{here:,}", units, *found, missing(cell, ("svm", "l2"))))
     return Table(
         id="other-gates",
         title="Two layers with other gates",
@@ -121,9 +122,10 @@ def shallow(results: Results) -> Table:
     for n in SIZES[results.scale]:
         for planes in PLANES[results.scale]:
             cell = results[f"shallow-{n}-{planes}"]
-            printed = SHALLOW.get(n, (None, None)) if planes == 0 else (None, None)
+            here = trained_on(results, f"shallow-{n}-{planes}")
+            printed = SHALLOW.get(here, (None, None)) if planes == 0 else (None, None)
             rows.append((
-                f"{n:,} images", planes, printed[0], interval(cell.scalar("error/gd")),
+                f"{here:,} images", planes, printed[0], interval(cell.scalar("error/gd")),
                 printed[1], interval(cell.scalar("error/svm")),
                 interval(cell.scalar("inconsistency/svm")), missing(cell, ("svm",)),
             ))  # fmt: skip
@@ -158,10 +160,11 @@ def errors(results: Results) -> Figure:
     """Error against units: descent, its predicted limit, the control; published ones dashed."""
     panels = []
     for n in SIZES[results.scale]:
+        here = trained_on(results, f"two-{n}-{UNITS[results.scale][0]}")
         marks: list[Mark] = [_line(results, n, "error", method) for method in METHODS]
-        if results.scale == "paper":
+        if results.scale == "paper" and here == n:
             marks += [_printed(n, i, colour) for i, (_, colour) in enumerate(METHODS.values())]
-        panels.append(Panel(_units(results), Axis("error"), tuple(marks), title=f"n = {n:,}"))
+        panels.append(Panel(_units(results), Axis("error"), tuple(marks), title=f"n = {here:,}"))
     return Figure(
         id="errors",
         title="The machine of the predicted limit errs as often as the network",
@@ -177,9 +180,10 @@ def inconsistencies(results: Results) -> Figure:
     """Disagreement with descent against units."""
     panels = []
     for n in SIZES[results.scale]:
+        here = trained_on(results, f"two-{n}-{UNITS[results.scale][0]}")
         marks = tuple(_line(results, n, "inconsistency", method) for method in ("svm", "l2"))
         panels.append(
-            Panel(_units(results), Axis("disagreement with GD"), marks, title=f"n = {n:,}")
+            Panel(_units(results), Axis("disagreement with GD"), marks, title=f"n = {here:,}")
         )
     return Figure(
         id="inconsistencies",

@@ -12,10 +12,19 @@ from jaxtyping import Float
 from recombine import stats
 from recombine.stats import Interval, Verdict
 from recombine.studies.figure import Colour, Line
-from recombine.studies.results import Seeds
+from recombine.studies.gated_cells import GatedTable
+from recombine.studies.gated_relu_cell import GatedReLU
+from recombine.studies.results import Results, Seeds
 from recombine.theory.max_margin import REASONS
 
 Decide = Callable[[Interval], Verdict]
+
+
+def trained_on(results: Results, name: str) -> int:
+    """How many images a cell was trained on, with whatever `--set` changed in it."""
+    cell = results.specs[name]
+    assert isinstance(cell, GatedTable | GatedReLU), cell
+    return cell.n
 
 
 def interval(values: Float[np.ndarray, " seed"], level: float = 0.95) -> Interval:

@@ -19,7 +19,7 @@ from recombine.models.gated import Gated
 from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Bars, Figure, Panel
 from recombine.studies.gated_digits import BATCH, EPOCHS_AT
-from recombine.studies.gated_reading import interval, missing, pooled
+from recombine.studies.gated_reading import interval, missing, pooled, trained_on
 from recombine.studies.gated_relu_cell import GatedReLU
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Part
@@ -120,15 +120,16 @@ def ladder(results: Results) -> tuple[Table, Table]:
     networks: list[tuple[Value, ...]] = []
     for n, units in CASES[results.scale]:
         cell = results[f"relu-{n}-{units}"]
-        error, *printed = PUBLISHED.get((n, units), (None, "–", "–", "–"))
-        row: list[Value] = [f"{n:,} images", units]
+        here = trained_on(results, f"relu-{n}-{units}")
+        error, *printed = PUBLISHED.get((here, units), (None, "–", "–", "–"))
+        row: list[Value] = [f"{here:,} images", units]
         for name, published in zip(LADDER, [*printed, None], strict=True):
             row += [interval(cell.scalar(name))] + ([published] if published else [])
         rungs.append(tuple(row))
         ours = interval(cell.scalar("error/gd"))
         moved = interval(cell.scalar("gates moved"))
         gaps = missing(cell, ("hidden", "learned", "random"))
-        networks.append((f"{n:,} images", units, error, ours, moved, gaps))
+        networks.append((f"{here:,} images", units, error, ours, moved, gaps))
     quick = results.scale == "quick"
     images = "8 × 8 digits; published numbers are for MNIST" if quick else "MNIST"
     where = "ReLU networks on MNIST, momentum .9"
@@ -166,7 +167,8 @@ def frozen(results: Results) -> Table:
         cell = results[f"relu-{n}-{units}"]
         if "error/frozen-learned" not in cell.outcomes[min(cell.outcomes)].scalars:
             continue
-        row: list[Value] = [f"{n:,} images", units, interval(cell.scalar("error/gd"))]
+        here = trained_on(results, f"relu-{n}-{units}")
+        row: list[Value] = [f"{here:,} images", units, interval(cell.scalar("error/gd"))]
         for name in ("learned", "random"):
             row += [
                 interval(cell.scalar(f"error/frozen-{name}")),
@@ -197,9 +199,9 @@ def steps(results: Results) -> Figure:
     for n, units in CASES[results.scale]:
         cell = results[f"relu-{n}-{units}"]
         rungs = [(words, interval(cell.scalar(name))) for name, words in LADDER.items()]
-        known = [(words, m) for words, m in rungs if m.n > 1]
+        known = [(words, m) for words, m in rungs if m.n]
         bars = Bars.of((words for words, _ in known), [m for _, m in known])
-        title = f"n = {n:,}, {units} units"
+        title = f"n = {trained_on(results, f'relu-{n}-{units}'):,}, {units} units"
         panels.append(Panel(Axis(""), Axis("disagreement with the network"), (bars,), title=title))
     return Figure(
         id="ladder",
