@@ -105,19 +105,25 @@ def test_quick_and_paper_share_the_cells_that_do_not_differ() -> None:
     assert len(paper["main"].seeds) == 1000 and len(paper["portrait"].seeds) == 9
 
 
-def short_run(profile: str, seeds: int) -> Finding:
-    cells = {}
+def short_run(profile: str, seeds: int, **settings: str) -> Finding:
+    cells, specs = {}, {}
     for name, need in PART.cells(scale="quick", profile=profile, seeds=seeds).items():
-        cell = override(need.cell, {"recipe.steps": "72"})
+        cell = override(need.cell, {"recipe.steps": "72", **settings})
         assert isinstance(cell, Trial)
-        cells[name] = Seeds(cell.run(need.seeds, Context()))
-    study, results = catalog.find("studies", "gradient"), Results("quick", profile, cells)
+        cells[name], specs[name] = Seeds(cell.run(need.seeds, Context())), cell
+    study, results = catalog.find("studies", "gradient"), Results("quick", profile, cells, specs)
     return find(study, PART, results, command="x", made_with={})
 
 
 def test_one_seed_is_shown_and_decides_nothing() -> None:
     finding = short_run("as-printed", 1)
     assert {verdict.outcome for _, verdict in finding.claims} == {"inconclusive"}
+    assert finding.figures[2].panels[0].title == "1 seeds"
+
+
+def test_the_plane_is_that_of_the_task_that_was_run() -> None:
+    finding = short_run("as-printed", 1, **{"task.profile": "as-run"})
+    assert finding.figures[0].panels[0].x.limits == (-5.3, 5.3)
 
 
 @pytest.mark.parametrize("profile", PART.profiles)

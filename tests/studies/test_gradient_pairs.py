@@ -112,13 +112,20 @@ def test_the_published_experiment_has_its_sizes() -> None:
 
 
 def test_tables_and_figures_of_a_short_run() -> None:
-    cells = {}
+    cells, specs = {}, {}
     for name, need in PART.cells(scale="quick", profile="as-printed", seeds=2).items():
-        made = override(need.cell, dict(map(setting, PART.smallest)))
+        made = override(need.cell, dict(map(setting, (*PART.smallest, "task.shifts=0,5"))))
         assert isinstance(made, Trial)
-        cells[name] = Seeds(made.run(need.seeds, Context()))
-    study, results = catalog.find("studies", "gradient"), Results("quick", "as-printed", cells)
+        cells[name], specs[name] = Seeds(made.run(need.seeds, Context())), made
+    study = catalog.find("studies", "gradient")
+    results = Results("quick", "as-printed", cells, specs)
     finding = find(study, PART, results, command="x", made_with={})
+    assert "5,000 images of MNIST, evaluated on 20 pairs a split" in finding.tables[0].note
+    examples = finding.figures[0]
+    assert "plus one of 0, 5 (mod 10)" in examples.caption
+    assert [panel.title for panel in examples.panels] == [
+        "B trains, test: 3, 4", "A and B train: 7, 7", "A and B train: 3, 8", "A and B train: 7, 2",
+    ]  # fmt: skip
     assert [claim.id for claim, _ in finding.claims] == ["A1", "A2", "A3"]
     assert [table.id for table in finding.tables] == ["accuracy", "rise", "dependence", "three"]
     where = {figure.where: figure for figure in finding.figures}

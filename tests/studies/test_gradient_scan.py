@@ -12,7 +12,7 @@ from recombine.seeds import stream
 from recombine.spec import key_of, override
 from recombine.studies.gradient import STUDY
 from recombine.studies.gradient_scan import ScanPart, early_accuracy, gap_is_larger, rises_faster
-from recombine.studies.gradient_scan_tables import SHORT, longer_lines, own_task, task
+from recombine.studies.gradient_scan_tables import SHORT, accuracy, longer_lines, own_task, task
 from recombine.studies.results import Results, Seeds
 from recombine.studies.study import judge
 from recombine.tasks.scan_grammar import commands
@@ -95,6 +95,15 @@ def test_tables_follow_what_was_set(results: Results) -> None:
     seen = replace(results, specs={"A": other, "B": cell})
     assert task(seen, "A").split == "addprim_turn_left"
     assert task(seen, "B").split == "addprim_jump" == task(results, "A").split
+
+
+def test_the_table_tells_how_long_commands_were(results: Results) -> None:
+    cell = ScanPart().cells(scale="quick", profile="as-run", seeds=1)["A"].cell
+    seen = replace(results, specs={"A": override(cell, {"task.longest": "48"})})
+    assert "at most 12 actions" in accuracy(results).note
+    assert "at most" not in accuracy(seen).note
+    other = replace(results, specs={"A": override(cell, {"task.split": "filler_num1"})})
+    assert {row[2] for row in accuracy(other).rows} == {None}
 
 
 def test_lines_of_one_word_are_left_out_where_it_says_so(results: Results) -> None:

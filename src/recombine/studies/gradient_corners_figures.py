@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from typing import cast
 
 import numpy as np
 
@@ -24,12 +24,14 @@ from recombine.studies.figure import (
 )
 from recombine.studies.gradient_corners_tables import last, step_unit
 from recombine.studies.results import Results, Seeds
-from recombine.tasks.corners import Corners, Profile
+from recombine.tasks.corners import Corners
+from recombine.training.trial import Trial
 
 
 def _task(results: Results) -> Corners:
-    assert results.profile in get_args(Profile)
-    return Corners(profile=cast(Profile, results.profile))
+    cell = results.specs["main"]
+    assert isinstance(cell, Trial) and isinstance(cell.task, Corners), cell
+    return cell.task
 
 
 def _plane(results: Results) -> tuple[Axis, Axis]:
@@ -94,18 +96,19 @@ def many_boundaries(results: Results) -> Figure:
     """Figure 6: the boundaries of many seeds."""
     maps = results["main"].array("boundary/map")[:, -1] / MOST
     across, up = _plane(results)
-    few = Contours(maps[:9], _square(results), label="one line a seed")
+    few = min(len(maps), 9)
+    first = Contours(maps[:few], _square(results), label="one line a seed")
     every = Contours(maps[:300], _square(results), label="one line a seed")
     shares = (maps > 0.5).mean(0)
     return Figure(
         id="many-boundaries",
         title="The boundaries of many seeds at the end of training",
-        caption=f"Left: nine seeds, as the paper shows. Middle: {min(len(maps), 300)} seeds. "
+        caption=f"Left: {few}, the paper shows nine. Middle: {min(len(maps), 300)} seeds. "
         f"Right: share of all {len(maps)} seeds that answer Y1 = 1. The right boundary is the "
         "vertical axis.",
         where="Figure 6",
         panels=(
-            Panel(across, up, (few,), title="nine seeds", square=True),
+            Panel(across, up, (first,), title=f"{few} seeds", square=True),
             Panel(across, up, (every,), title="many seeds", square=True),
             Panel(
                 across,

@@ -57,7 +57,7 @@ def unseen_corner(results: Results) -> Table:
         rows=tuple(rows),
         where="Experiment 3, Figures 5 and 6",
         note=(
-            f"{n} seeds; intervals are 95%, Wilson for shares, bootstrap otherwise. The paper "
+            f"{n} seeds; intervals are 95%, Wilson for shares. The paper "
             "prints pictures and no numbers. "
             + (f"{needed} seeds an arm would separate main and control." if needed else "")
         ),

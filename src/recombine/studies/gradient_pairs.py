@@ -81,7 +81,7 @@ class PairsPart(Part):
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return (
-            drawn.examples(),
+            drawn.examples(results),
             drawn.training(results),
             drawn.gaps(results),
             drawn.splits(results),

@@ -8,6 +8,8 @@ from jaxtyping import Float
 from recombine import stats
 from recombine.studies.results import Results, Seeds
 from recombine.studies.table import Table, Value
+from recombine.tasks.digit_pairs import DigitPairs
+from recombine.training.trial import Trial
 
 ESTIMATORS = {
     "flip": "share of predictions that flip when Y2 is moved",
@@ -15,6 +17,7 @@ ESTIMATORS = {
     "gradient": "mean norm of ∂p/∂(second image)",
     "information": "I(Ŷ1; Y2 | Y1) in bits, a lower bound",
 }
+IMAGES = {"mnist-5k": "5,000 images of MNIST", "mnist": "all of MNIST"}
 SPLITS = {
     "train": "training combinations, training images",
     "seen": "training combinations, test images",
@@ -34,12 +37,19 @@ def redundant(cell: Seeds, estimator: str) -> Float[np.ndarray, "seed step"]:
 
 def evaluated_on(results: Results) -> str:
     """In words, what an accuracy rests on."""
-    images = "5,000 images of MNIST" if results.scale == "quick" else "all of MNIST"
-    pairs = {
-        ("quick", "as-printed"): "300 pairs a split",
-        ("paper", "as-printed"): "10,000 pairs a split",
-    }.get((results.scale, results.profile), "100 fixed pairs a split, as the original did")
-    return f"{images}, evaluated on {pairs}"
+    cell = ran(results)
+    assert isinstance(cell.task, DigitPairs), cell.task
+    images = IMAGES.get(cell.task.images, cell.task.images)
+    pairs = f"{cell.recipe.evaluation_examples:,} pairs a split"
+    original = ", as the original did" if cell.recipe.evaluation_examples == 100 else ""
+    return f"{images}, evaluated on {pairs}{original}"
+
+
+def ran(results: Results) -> Trial:
+    """What setting A was, with whatever `--set` changed in it."""
+    cell = results.specs["A"]
+    assert isinstance(cell, Trial), cell
+    return cell
 
 
 def accuracy(results: Results) -> Table:
