@@ -20,6 +20,7 @@ from recombine.studies.gradient_pairs import (
     leans_on_the_second,
     rises_faster,
 )
+from recombine.studies.gradient_pairs_figures import examples
 from recombine.tasks.digit_pairs import DigitPairs
 from recombine.training import Trial
 from recombine.training.optimizers import Adam
@@ -163,3 +164,12 @@ def test_damaged_data_is_one_line_and_stores_nothing(
     last = said.err.splitlines()[-1]
     assert "is damaged (wrong hash)" in last and "'recombine data get mnist'" in last
     assert not list((tmp_path / "store").glob("runs/*/*"))
+
+
+def test_examples_are_drawn_where_the_images_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOMBINE_DATA", str(tmp_path))
+    needs = PART.cells(scale="paper", profile="as-printed", seeds=1)
+    specs = {name: need.cell for name, need in needs.items()}
+    assert len(examples(Results("paper", "as-printed", {}, specs)).panels) == 4

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float, Int
 
-from recombine import stats
+from recombine import data, stats
 from recombine.seeds import stream
 from recombine.studies.figure import Axis, Colour, Figure, Heat, Line, Map, Mark, Panel
 from recombine.studies.gradient_pairs_tables import SPLITS, evaluated_on, gap, ran, redundant
@@ -23,17 +25,19 @@ def examples(results: Results) -> Figure:
     """What an input looks like."""
     task, panels = ran(results).task, []
     assert isinstance(task, DigitPairs), task
+    if data.state(data.find(task.images)) != "ready":  # runs may come from another computer
+        task = replace(task, images=DigitPairs().images)
     shifts = {shift % task.sizes[0] for shift in task.shifts}
     told = ", ".join(str(shift) for shift in sorted(shifts))
-    for n, labels in enumerate(SHOWN):
-        labels = (*labels, *labels[1:] * (task.digits - 2))
-        known = (labels[1] - labels[0]) % task.sizes[0] in shifts
+    for n, (one, two) in enumerate(SHOWN):
+        labels = [one, *[two] * (task.digits - 1)]
+        known = (two - one) % task.sizes[0] in shifts
         words = "A and B train" if known else "B trains, test"
         noise = task.draw_noise(1, stream(n, "figure"))
         picture = task.render(np.array([labels]), noise)[0].astype(float)
         shown = Heat(picture, 0.0, 1.0, "ink")
         across = up = Axis("", ticks=())
-        title = f"{words}: {labels[0]}, {labels[1]}"
+        title = f"{words}: {one}, {two}"
         panels.append(Panel(across, up, (shown,), title=title, square=True))
     return Figure(
         id="examples",
