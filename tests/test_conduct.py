@@ -147,7 +147,7 @@ def test_the_command_of_a_request_asks_for_it_again() -> None:
         (["toy/won"], {}, UnknownName, "perhaps you meant 'two'|perhaps you meant 'one'"),
         (["toy"], {"scale": "papers"}, UnknownName, "perhaps you meant 'paper'"),
         (["toy"], {"profile": "fance"}, UnknownName, "perhaps you meant 'fancy'"),
-        (["toy"], {"seeds": 0}, BadValue, "from 1 up"),
+        (["toy"], {"seeds": 0}, BadValue, "from 1 to"),
         (["toy"], {"settings": ["together"]}, UsageError, "field=value"),
         (["toy"], {"settings": ["togethr=1"]}, UnknownName, "perhaps you meant 'together'"),
         (["toy"], {"settings": ["together=few"]}, BadValue, "a whole number"),

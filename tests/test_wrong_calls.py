@@ -187,3 +187,8 @@ def test_a_file_that_is_no_export_is_refused(make: Any, tmp_path: Path) -> None:
         make(path)
     line = refused(call("runs", "import", path, "--store", tmp_path / "store"))
     assert str(path) in line and "export" in line
+
+
+def test_an_unknown_option_points_to_the_help_of_its_command() -> None:
+    assert "see 'recombine audit --help'" in refused(call("audit", "x.csv", "--lable", "y"))
+    assert "see 'recombine --help'" in refused(call("--nothing"))

@@ -345,7 +345,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     top = parser()
-    call = top.parse_args(argv)
+    call, rest = top.parse_known_args(argv)
+    if rest:
+        about = f"recombine {call.verb or ''}".rstrip()
+        raise UsageError(f"unrecognized arguments: {' '.join(rest)}; see '{about} --help'")
     if call.verb is None:
         top.print_help()
         return 0

@@ -18,6 +18,9 @@ from recombine.runs import Asked, AskedCell, Record, Store, note
 from recombine.spec import key_of, override, require_field
 from recombine.studies import SCALES, Finding, Need, Part, Results, Seeds, Study, find
 
+MOST_SEEDS = 1_000_000
+"""More than this is a slip of the finger."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -130,8 +133,8 @@ def requests(
     """What the names on a command line ask for; no names ask for a first look at every study."""
     if scale not in SCALES:
         raise UnknownName("scale", scale, SCALES)
-    if seeds is not None and seeds < 1:
-        raise BadValue("--seeds", seeds, "a whole number from 1 up")
+    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+        raise BadValue("--seeds", seeds, f"a whole number from 1 to {MOST_SEEDS:,}")
     pairs = tuple(setting(text) for text in settings)
     asked = []
     for study, part in _parts(names) if names else first_look():
@@ -158,8 +161,8 @@ def everything(names: Sequence[str]) -> list[Request]:
     found = []
     named = [
         f"{head}/{part.name}"
-        for head, slash, tail in (name.partition("/") for name in names or catalog.names("studies"))
-        for part in ([_study(head).part(tail)] if slash else _study(head).parts)
+        for head, _, tail in (name.partition("/") for name in names or catalog.names("studies"))
+        for part in ([_study(head).part(tail)] if tail else _study(head).parts)
     ]
     for scale in SCALES:
         for request in requests(named, scale=scale):

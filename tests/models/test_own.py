@@ -257,9 +257,21 @@ class Fails(nn.Module):
         raise RuntimeError("mat1 and mat2 cannot be multiplied")
 
 
+class Both(Dense):
+    def forward(self, x: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return super().forward(x), None
+
+
+class Chooses(Dense):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).round().long()
+
+
 @pytest.mark.parametrize(
     ("factory", "form", "words"),
     [
+        (lambda: Both(12, 15), "classes", ["a tuple, not a tensor", "3 outputs"]),
+        (lambda: Chooses(12, 15), "classes", ["torch.int64", "expected scores"]),
         (lambda: Dense(12, 4), "classes", ["gave (2, 4)", "expected (2, 3, 5)"]),
         (lambda: Fails(), "classes", ["mat1 and mat2", "(2, 4, 3) float32", "3 outputs"]),
         (lambda: LooksAhead(3, CLASSES), "sequence", ["looks ahead", "mask later words"]),

@@ -62,6 +62,8 @@ def test_a_representation_has_the_salience_of_its_features() -> None:
 def test_what_tells_nothing_apart_has_no_salience() -> None:
     z = np.indices((2, 2)).reshape(2, -1).T
     assert np.isnan(measured_salience(np.ones((4, 4)), z)).all()
+    nearly = np.ones((4, 4)) + 1e-12 * np.random.default_rng(0).standard_normal((4, 4))
+    assert np.isnan(measured_salience(nearly, z)).all()
     assert np.isnan(measured_kernel(np.ones((2, 2)), z[:2])[0])  # no pair differs in both
     with pytest.raises(BadValue, match="larger where all components agree"):
         salience([1, 1, 1])

@@ -142,7 +142,9 @@ class Modules(nn.Module):
         return answer
 
     def _one(self, parameters: dict[str, Tensor], *inputs: Tensor) -> Tensor:
-        out: Tensor = functional_call(self._template[0], parameters, inputs)
+        out = functional_call(self._template[0], parameters, inputs)
+        if not isinstance(out, Tensor):
+            raise TypeError(f"it gave a {type(out).__name__}, not a tensor")
         return out
 
 

@@ -57,8 +57,8 @@ def tried(inner: Modules, name: str, wanted: tuple[int, ...], said: str, *inputs
             f"{name} failed on inputs {shapes}: {type(error).__name__}: "
             f"{str(error).strip().splitlines()[0] if str(error).strip() else error!r}; {said}"
         ) from error
-    if not isinstance(answer, Tensor):
-        raise UsageError(f"{name} gave {type(answer).__name__}, not a tensor; {said}")
+    if not answer.is_floating_point():
+        raise UsageError(f"{name} gave numbers of {answer.dtype}, expected scores; {said}")
     if tuple(answer.shape[1:]) != wanted:
         raise UsageError(f"{name} gave {tuple(answer.shape[1:])}, expected {wanted}; {said}")
     return answer

@@ -31,6 +31,9 @@ from recombine.theory.conjunctions import (
     sizes,
 )
 
+ROUNDING = 1e-9
+"""Measured kernels that differ by less, relative to their size, are taken for equal."""
+
 
 def salience(kappa: Sequence[float] | Float[np.ndarray, " count"]) -> Float[np.ndarray, " order"]:
     """S(1; C) … S(C; C) of a kernel κ_0 … κ_C that counts agreeing components."""
@@ -106,7 +109,7 @@ def measured_salience(
 
 def _salience_or_nan(values: np.ndarray) -> np.ndarray:
     """A representation that tells nothing apart has no salience."""
-    if not np.isfinite(values).all() or values[-1] == values[0]:
+    if not np.isfinite(values).all() or values[-1] - values[0] <= ROUNDING * abs(values[-1]):
         return np.full(len(values) - 1, np.nan)
     return salience(values)
 

@@ -103,7 +103,10 @@ class Lanes:
             self.stack.train()
         memory = [held.clone() for held in self._memory] if self.stopped.any() else []
         total = self.losses(inputs, targets, attention).sum()
-        gradients = torch.autograd.grad(total, self._parameters)
+        # A parameter that a module of the user's does not use has a gradient of zeros.
+        gradients = torch.autograd.grad(
+            total, self._parameters, allow_unused=True, materialize_grads=True
+        )
         self.move(step, _masked(gradients, self._moving) if self._moving else gradients)
         self._put_back(self._memory, memory)
 
