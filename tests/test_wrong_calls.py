@@ -93,9 +93,15 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["reproduce", "gradient", "--seeds", "x"],
         ["'x' is not a whole number", "--seeds"],
     ),
-    "no seeds": (["reproduce", "gradient", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
-    "negative seeds": (["reproduce", "gradient", "--seeds", "-3"], ["--seeds = -3", "from 1 up"]),
-    "no seeds of status": (["status", "gradient", "--seeds", "0"], ["--seeds = 0", "from 1 up"]),
+    "no seeds": (["reproduce", "gradient", "--seeds", "0"], ["--seeds = 0", "from 1 to 1,000,000"]),
+    "negative seeds": (
+        ["reproduce", "gradient", "--seeds", "-3"],
+        ["--seeds = -3", "from 1 to 1,000,000"],
+    ),
+    "no seeds of status": (
+        ["status", "gradient", "--seeds", "0"],
+        ["--seeds = 0", "from 1 to 1,000,000"],
+    ),
     "workers no number": (
         ["reproduce", "gradient", "--workers", "two"],
         ["'two' is not a whole number"],
