@@ -17,7 +17,11 @@ A message says what happened, where, what is legal and what to do next, in one l
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk is full, or a share of it."""
 
 
 class RecombineError(Exception):

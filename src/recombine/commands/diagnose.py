@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from argparse import Namespace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from recombine.commands import terminal
 from recombine.commands.reproduce import Watch, check_device
 from recombine.diagnosis.answering import Answer, answer
 from recombine.diagnosis.asking import diagnosis
-from recombine.errors import BadValue, UsageError
+from recombine.errors import NO_ROOM, BadValue, UsageError
 from recombine.report import folder
 from recombine.runs import Store
 
@@ -40,7 +39,7 @@ def _written(said: Answer, out: str) -> Path:
     try:
         return said.write(out)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in NO_ROOM:
             raise  # no room, which every command tells alike
         raise UsageError(
             f"--out {out}: the card cannot be written there ({error.strerror}); name another "

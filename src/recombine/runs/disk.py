@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import shutil
@@ -13,9 +12,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from recombine.errors import BadValue, StoreError, StoreFull
+from recombine.errors import NO_ROOM, BadValue, StoreError, StoreFull
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ABANDONED_AFTER = 3600.0
 """Seconds after which an unfinished write is nobody's, even if its process seems alive."""
 
@@ -34,7 +32,7 @@ def writing(what: str, where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in NO_ROOM:
             raise full(what, where, error.strerror) from error
         raise StoreError(f"cannot write {what} in {where}: {error.strerror or error}") from error
 
