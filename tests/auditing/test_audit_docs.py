@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from recombine.auditing import KINDS
-from recombine.cli import EXAMPLES, parser
+from recombine.cli import parser
+from recombine.commands.examples import EXAMPLES
 from recombine.commands.audit import _row
 
 TEXT = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
