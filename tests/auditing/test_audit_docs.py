@@ -11,8 +11,8 @@ from typing import Any
 
 from recombine.auditing import KINDS
 from recombine.cli import parser
-from recombine.commands.examples import EXAMPLES
 from recombine.commands.audit import _row
+from recombine.commands.examples import EXAMPLES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
 
