@@ -124,13 +124,10 @@ def audit(
     told("shortcuts")
     ruled = rules(read)
     told("orders")
-    ordered: list[OrderRule] = []
-    known = False
-    for k in range(1, min(order, found.order, len(read.factors) - 1) + 1):
-        rng = stream(seed, "order", k)
-        ordered.append(order_rule(laid, found, k, classes=classes, known=known, rng=rng))
-        known = ordered[-1].expressible == "possible"
+    most = min(order, found.order, len(read.factors) - 1)
+    ordered = _orders(laid, found, most, classes=classes, seed=seed)
     told("additivity")
+    known = bool(ordered) and ordered[-1].expressible == "possible"
     rng = stream(seed, "additivity")
     decided = learnable(laid, found, classes=classes, known=known, rng=rng)
     told("prediction")
@@ -144,9 +141,21 @@ def audit(
         coverage=covered,
         rules=ruled,
         learnable=decided,
-        orders=tuple(ordered),
+        orders=ordered,
         prediction=predicted,
     )
+
+
+def _orders(
+    laid: Combinations, found: Conjunctions, most: int, *, classes: bool, seed: int
+) -> tuple[OrderRule, ...]:
+    """What conjunctions of each order can express, from single factors up."""
+    made: list[OrderRule] = []
+    for k in range(1, most + 1):
+        known = bool(made) and made[-1].expressible == "possible"
+        rng = stream(seed, "order", k)
+        made.append(order_rule(laid, found, k, classes=classes, known=known, rng=rng))
+    return tuple(made)
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:

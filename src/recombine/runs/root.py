@@ -47,18 +47,18 @@ def _names(root: Path) -> list[str]:
 
 
 def _version(path: Path) -> int:
-    data: Any = None
+    damaged = f"{path} was edited or damaged: it must read {{'store': {STORE_VERSION}}}"
     try:
-        data = json.loads(path.read_bytes())
+        data: Any = json.loads(path.read_bytes())
     except OSError as error:
         raise StoreError(
             f"cannot read {path} ({error.strerror}): choose another --store"
         ) from error
-    except ValueError:
-        pass  # told below
+    except ValueError as error:
+        raise StoreError(damaged) from error
     version = data.get("store") if isinstance(data, dict) else None
     if not isinstance(version, int):
-        raise StoreError(f"{path} was edited or damaged: it must read {{'store': {STORE_VERSION}}}")
+        raise StoreError(damaged)
     return version
 
 
