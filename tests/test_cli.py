@@ -8,12 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from recombine import catalog
-from shell import CELLS, PATIENCE, TINY, Said, call, records, reproduce, wanted
+from shell import CELLS, PATIENCE, TINY, call, records, reproduce, wanted
 
 VERBS = (
     "list",
@@ -323,59 +322,6 @@ def test_failures_are_told_letter_by_letter(toy_study: None, tmp_path: Path) -> 
 
 
 # Where the output goes
-
-
-def written_to(output: Any, words: str) -> Said:
-    """Run a command whose standard output is a file or a pipe, buffered as it usually is."""
-    environment = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    done = subprocess.run(
-        [sys.executable, "-m", "recombine", *words.split()],
-        env=environment,
-        stdout=output,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=PATIENCE,
-    )
-    return Said(done.returncode, "", done.stderr)
-
-
-@pytest.mark.parametrize("words", ["--help", "list", "list --json", "status"])
-def test_letters_that_the_output_cannot_hold_are_no_error(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    with open(tmp_path / "out", "w+") as out:
-        said = written_to(out, words)
-    assert (said.code, said.err) == (0, "")
-    text = (tmp_path / "out").read_text(encoding="ascii")
-    if "--json" in words:
-        assert json.loads(text) == call(*words.split()).json
-
-
-@pytest.mark.parametrize("closed", [">&-", "2>&-"])
-def test_output_that_is_closed_is_no_error(closed: str, tmp_path: Path) -> None:
-    words = f'"{sys.executable}" -m recombine status --store nowhere {closed}'
-    done = subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("words", ["--help", "list", "list --json"])
-def test_a_reader_who_leaves_is_no_error(words: str) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    said = written_to(writer, words)
-    os.close(writer)
-    assert said.err == ""
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("words", ["--help", "list", "list --json"])
-def test_output_that_finds_no_room_is_one_line(words: str) -> None:
-    with open("/dev/full", "w") as full:
-        said = written_to(full, words)
-    assert said.code == 1
-    assert said.line.startswith("recombine: no room to write the output")
 
 
 def test_progress_goes_to_standard_error(store: Path) -> None:
