@@ -49,13 +49,28 @@ def test_output_that_is_closed_is_no_error(closed: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", ["--help", "list", "list --json"])
-def test_a_reader_who_leaves_is_no_error(words: str) -> None:
+def read_by_nobody(words: str) -> Said:
+    """Run a command whose reader has left."""
     reader, writer = os.pipe()
     os.close(reader)
     said = written_to(writer, words)
     os.close(writer)
-    assert said.err == ""
+    return said
+
+
+@pytest.mark.parametrize("words", ["--help", "list", "list --json", "show gradient"])
+def test_a_reader_who_leaves_is_no_error(words: str) -> None:
+    said = read_by_nobody(words)
+    assert (said.code, said.err) == (0, "")
+
+
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_a_reader_who_leaves_does_not_change_the_exit_code(options: str, tmp_path: Path) -> None:
+    table = tmp_path / "leaky.csv"
+    table.write_text("a,b,y,part\n1,1,0,train\n1,2,1,train\n2,1,1,train\n1,1,0,test\n")
+    words = f"audit {table} --label y --split part --no-predictions {options}"
+    assert read_by_nobody(words).code == 0
+    assert read_by_nobody(f"{words} --fail-on leak").code == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

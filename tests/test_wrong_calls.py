@@ -48,6 +48,7 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
     "component": (["check", "tasks/corner"], ["perhaps you meant 'corners'"]),
     "second component": (["check", "tasks/corners", "tasks/x"], ["'x'", "legal: ", "corners"]),
     "kind of component": (["check", "task/corners"], ["perhaps you meant 'tasks'"]),
+    "no kind": (["check", "corners"], ["perhaps you meant 'tasks/corners'"]),
     "field": (
         ["reproduce", "gradient", "--set", "recipe.step=5"],
         ["perhaps you meant 'steps'", "batch"],

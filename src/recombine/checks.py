@@ -63,6 +63,7 @@ def checks(names: Sequence[str] = ()) -> Iterator[Check]:
             continue
         kind, _, name = identity.partition("/")
         if kind not in catalog.KINDS:
+            _suggest_kind(identity)
             catalog.resolve(identity)  # says what is legal
         yield from _checks(identity, kind, catalog.find(kind, name))
 
@@ -72,6 +73,16 @@ def _checks(identity: str, kind: str, found: Any) -> Iterator[Check]:
         for check in SUITE[kind]:
             promise = check.__name__.removeprefix("check_").replace("_", " ")
             yield Check(f"{identity}{label}", promise, partial(check, subject))
+
+
+def _suggest_kind(name: str) -> None:
+    """Refuse the name of a component without its kind, and say of which kind it is."""
+    known = [f"{kind}/{name}" for kind in catalog.KINDS if name in catalog.names(kind)]
+    if known:
+        raise UsageError(
+            f"unknown component '{name}'; perhaps you meant '{known[0]}' (legal: a kind and a "
+            "name, as in 'recombine list')"
+        )
 
 
 def _own(text: str) -> tuple[str, Any]:

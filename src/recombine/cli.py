@@ -293,8 +293,9 @@ def _ready_output() -> None:
 
 
 def _leave_output() -> None:
-    """Give up standard output, or Python would complain of it once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from recombine.commands.terminal import leave_output
+
+    leave_output()
 
 
 def _say(line: str, code: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -23,17 +24,34 @@ from rich.text import Text
 VERDICT_STYLES = {"reproduced": "green", "contradicted": "red", "inconclusive": "yellow"}
 
 
+class Quiet(Console):
+    """A console that falls silent when its reader leaves: the command goes on to its own end."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        leave_output()
+
+
+def leave_output() -> None:
+    """Give up standard output, or Python would complain of it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console(*, errors: bool = False) -> Console:
     """Standard output (or error) as a console; wide enough for a table when it is no terminal."""
     stream = sys.stderr if errors else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else 120, highlight=False)
+    return Quiet(file=stream, width=None if stream.isatty() else 120, highlight=False)
 
 
 def print_json(value: Any) -> None:
     """One JSON object and nothing else; letters that the output cannot hold are escaped."""
     encoding = sys.stdout.encoding or "utf-8"
     escaped = codecs.lookup(encoding).name != "utf-8"
-    print(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False))
+    text = json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever read it has seen enough; the exit code is the command's own
+        leave_output()
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RichTable:
