@@ -1,5 +1,7 @@
 """What the study `kernel` reads off answers, what it asks to be run, and what only on request."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from recombine.studies.kernel_reading import (
     relative_margin,
     shrinkage,
 )
-from recombine.studies.results import Seeds
+from recombine.studies.results import Results, Seeds
 from recombine.tasks.addition import SETS, Addition
 from recombine.tasks.context import ContextDependence
 
@@ -81,9 +83,28 @@ def test_wide_nets_and_dispersed_pairs() -> None:
     assert (np.diff(error) < 0).all()
 
 
+def test_more_trained_items_and_sums_are_judged_near_and_far() -> None:
+    slopes = {"extrapolation": (0.49, 0.5, 0.52), "interpolation": (0.7, 0.69, 0.71)}
+    cells: dict[str, Seeds] = {}
+    for trained, where in product(slopes, ("near", "far")):
+        task = Addition(trained_items=SETS[trained])
+        right = task.values[rows(task)[0]].sum(axis=1)
+        share = {"additivity/test": np.array([0.97 if where == "near" else 0.3])}
+        cells[f"{trained} {where}"] = Seeds(
+            {i: Outcome({}, {"answers/mean": m * right[None], **share})
+             for i, m in enumerate(slopes[trained])}
+        )  # fmt: skip
+    results = Results("paper", "as-run", cells)
+    near, far = STUDY.part("images-near").judges(), STUDY.part("images-addition").judges()
+    for verdict in (near["B5"](results, 0.95), far["B2"](results, 0.95)):
+        assert verdict.outcome == "reproduced" and verdict.effect == pytest.approx(0.59 / 3)
+    assert near["B6"](results, 0.95).outcome == "reproduced"
+    assert far["B3"](results, 0.95).outcome == "contradicted"
+
+
 def test_long_parts_run_only_when_they_are_named() -> None:
     whole = {request.part.name for request in requests(["kernel"], scale="paper")}
-    assert "architectures" not in whole and "images-distances" not in whole
+    assert not {"architectures", "images-distances", "images-near"} & whole
     assert {"theory", "dense", "images-addition", "images-context"} <= whole
     assert requests(["kernel/architectures"])[0].part.name == "architectures"
     assert {r.part.name for r in everything(["kernel"])} == {part.name for part in STUDY.parts}

@@ -2,7 +2,12 @@
 
 from recombine.studies.kernel_architectures import ArchitecturesPart, DistancesPart
 from recombine.studies.kernel_dense import DensePart
-from recombine.studies.kernel_images import ImagesAddition, ImagesContext, ImagesEquivalence
+from recombine.studies.kernel_images import (
+    ImagesAddition,
+    ImagesContext,
+    ImagesEquivalence,
+    ImagesNear,
+)
 from recombine.studies.kernel_theory import TheoryPart
 from recombine.studies.study import published
 
@@ -13,6 +18,7 @@ STUDY = published(
     ImagesAddition(),
     ImagesContext(),
     ImagesEquivalence(),
+    ImagesNear(),
     DistancesPart(),
     ArchitecturesPart(),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -113,8 +114,19 @@ class ImagePart(ShowsImages):
 
 
 @dataclass(frozen=True)
-class ImagesAddition(ImagePart):
-    """Addition of digits that are shown, not named."""
+class AddsImages(ImagePart):
+    """What the parts have in common in which digits are added that are shown, not named."""
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (shown.addition_table(results, self.wanted),)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.addition_figure(results, self.wanted),)
+
+
+@dataclass(frozen=True)
+class ImagesAddition(AddsImages):
+    """Images far apart and side by side."""
 
     name: ClassVar[str] = "images-addition"
     title: ClassVar[str] = "Adding images: the leak in convolutional networks"
@@ -127,22 +139,34 @@ class ImagesAddition(ImagePart):
     def judges(self) -> Mapping[str, Judge]:
         return {
             "B1": distance_helps,
-            "B2": more_trained_items_help,
-            "B3": answers_add_up,
+            "B2": partial(more_trained_items_help, where="far"),
+            "B3": partial(answers_add_up, part=ImagesAddition),
             "B4": distance_is_salience,
         }
 
-    def tables(self, results: Results) -> tuple[Table, ...]:
-        return (shown.addition_table(results, self.wanted),)
 
-    def figures(self, results: Results) -> tuple[Figure, ...]:
-        return (shown.addition_figure(results, self.wanted),)
+@dataclass(frozen=True)
+class ImagesNear(AddsImages):
+    """Images side by side only: the part that takes least at paper scale, six core hours."""
+
+    name: ClassVar[str] = "images-near"
+    title: ClassVar[str] = "Adding images side by side: the leak with one and two trained items"
+    runs: ClassVar[Runs] = "by name"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("extrapolation near", Addition(trained_items=SETS["extrapolation"]), False),
+        ("interpolation near", Addition(trained_items=SETS["interpolation"]), False),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "B5": partial(more_trained_items_help, where="near"),
+            "B6": partial(answers_add_up, part=ImagesNear),
+        }
 
 
 def _slope(results: Results, name: str) -> np.ndarray:
-    task = ImagesAddition.task(name)
-    assert isinstance(task, Addition)
-    return shrinkage(results[name], task)[0]
+    trained, _ = name.split()
+    return shrinkage(results[name], Addition(trained_items=SETS[trained]))[0]
 
 
 def distance_helps(results: Results, level: float) -> Verdict:
@@ -151,15 +175,15 @@ def distance_helps(results: Results, level: float) -> Verdict:
     return stats.above(stats.paired(far, near, level=level).difference, 0.0)
 
 
-def more_trained_items_help(results: Results, level: float) -> Verdict:
-    """B2: the slope is larger with two trained items than with one."""
-    two, one = _slope(results, "interpolation far"), _slope(results, "extrapolation far")
+def more_trained_items_help(results: Results, level: float, *, where: str) -> Verdict:
+    """B2 and B5: the slope is larger with two trained items than with one."""
+    two, one = _slope(results, f"interpolation {where}"), _slope(results, f"extrapolation {where}")
     return stats.above(stats.paired(two, one, level=level).difference, 0.0)
 
 
-def answers_add_up(results: Results, level: float) -> Verdict:
-    """B3: answers to held-out pairs are nearly a sum over items."""
-    shares = [last(results[name], "additivity/test") for name, _, _ in ImagesAddition.wanted]
+def answers_add_up(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
+    """B3 and B6: answers to held-out pairs are nearly a sum over items."""
+    shares = [last(results[name], "additivity/test") for name, _, _ in part.wanted]
     return stats.above(stats.mean(np.mean(shares, axis=0), level=level), ADDITIVE)
 
 

@@ -21,6 +21,7 @@ PUBLISHED = {
     "extrapolation near": "m .557, MSE 5.49, R² .985",
     "extrapolation far": "m .779, MSE 3.10, R² .989",
     "interpolation far": "m .83, MSE 2.46, R² .990",
+    "interpolation near": "m .64, MSE 4.92, R² .988",
     "CD-3 far": ".229",
     "CD-3 near": ".503",
     "CD-1 far": ".963",
