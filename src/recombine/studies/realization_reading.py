@@ -11,7 +11,7 @@ from jaxtyping import Float
 from recombine import stats
 from recombine.stats import Interval, Verdict
 from recombine.studies.figure import Colour
-from recombine.studies.results import Results, Seeds
+from recombine.studies.results import Results
 
 COLOURS: Mapping[str, Colour] = {"baseline": "first", "guided": "second"}
 
@@ -27,13 +27,8 @@ def interval(values: Float[np.ndarray, " seed"], level: float = 0.95) -> Interva
 
 def both(results: Results, a: str, b: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     """A number of two cells, for the seeds that both have: one seed, one start, one order."""
-    return paired(results[a], results[b], name, name)
-
-
-def paired(a: Seeds, b: Seeds, name_a: str, name_b: str) -> tuple[np.ndarray, np.ndarray]:
-    """A number of each of two cells, for the seeds that both have."""
-    a, b = a.shared(b)
-    return a.scalar(name_a), b.scalar(name_b)
+    one, other = results[a].shared(results[b])
+    return one.scalar(name), other.scalar(name)
 
 
 def all_of(verdicts: Sequence[tuple[str, Verdict]]) -> Verdict:

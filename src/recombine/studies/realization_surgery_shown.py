@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from recombine.studies.figure import Axis, Bars, Figure, Line, Mark, Panel
+from recombine.studies.realization_accuracy_shown import at
 from recombine.studies.realization_reading import COLOURS, interval
 from recombine.studies.realization_surgery_cells import Graft
 from recombine.studies.realization_trained import CHOSEN
@@ -38,7 +39,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
         "encoder", "encoder embedding", "encoder W_ih", "encoder W_hh", "decoder",
         "decoder embedding", "decoder W_ih", "decoder W_hh", "itself",
     ),
-    "baseline": ("encoder", "decoder", "itself"),
+    "baseline": ("encoder", "decoder"),
 }  # fmt: skip
 
 
@@ -63,6 +64,12 @@ def place(results: Results, kind: str, label: str) -> str:
     return kind if kind in results.cells else f"{kind}, {label}"
 
 
+def with_alone(results: Results, kind: str, label: str) -> tuple[Seeds, np.ndarray]:
+    """A row, and NC of its hosts as they enter, for the seeds that both have."""
+    network, row = results[f"{kind} network"].shared(results[place(results, kind, label)])
+    return row, at(network, NEW, CHOSEN[results.profile])
+
+
 def _words(kind: str, label: str) -> str:
     if label == "itself":
         return f"{kind}, nothing exchanged, trained on"
@@ -83,7 +90,7 @@ def _exchanged(results: Results) -> Table:
     rows: list[tuple[Value, ...]] = []
     blank: tuple[Value, ...] = (None,) * 5
     for kind in ROWS:
-        whole = results[place(results, kind, "itself")].scalar(f"itself/first/{NEW}")
+        _, whole = with_alone(results, kind, "encoder")
         rows.append((f"{kind} alone", PUBLISHED[kind, "alone"], interval(whole), *blank))
         for label in rows_of(results, kind):
             cell = results[place(results, kind, label)]
