@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -217,3 +218,12 @@ def test_outside_a_checkout_there_is_no_commit(
 ) -> None:
     assert commit_of(tmp_path / "a.py", monkeypatch) == ""
     assert commit_of(tmp_path / "nowhere" / "a.py", monkeypatch) == ""
+
+
+def test_processors_of_one_name_are_told_apart() -> None:
+    path = Path("/proc/cpuinfo")
+    if not path.exists() or "stepping" not in path.read_text():
+        pytest.skip("this system does not tell what its processor is")
+    name, _, kind = environment("cpu")["machine"].partition(" cores, ")[2].partition(" (")
+    assert f": {name}\n" in path.read_text()
+    assert re.fullmatch(r"family \d+, model \d+, stepping \d+\)", kind)

@@ -19,6 +19,8 @@ from recombine.cell import Cell
 from recombine.spec import walk
 
 PACKAGES = ("torch", "numpy", "scipy")
+KIND = ("cpu family", "model", "stepping")
+"""What tells processors of one name apart."""
 
 
 @functools.cache
@@ -43,11 +45,17 @@ def _version(package: str) -> str:
 
 
 def _cpu() -> str:
-    """The processor's own name where Linux tells it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown processor"
+    """The processor's name and kind where Linux tells them.
+
+    Libraries choose their kernels by the kind, and with it the last bits of every product.
+    """
+    path = Path("/proc/cpuinfo")
+    first = path.read_text().partition("\n\n")[0] if path.exists() else ""
+    pairs = (line.partition(":") for line in first.splitlines())
+    told = {name.strip(): value.strip() for name, _, value in pairs}
+    kind = ", ".join(f"{name.removeprefix('cpu ')} {told[name]}" for name in KIND if name in told)
+    name = told.get("model name") or platform.processor() or "unknown processor"
+    return f"{name} ({kind})" if kind else name
 
 
 def _commit() -> str:
