@@ -323,6 +323,14 @@ def test_one_seed_is_drawn_and_tables_tell_what_was_run() -> None:
     assert limits is not None and np.isfinite(limits).all()
 
 
+def test_tables_of_regimes_tell_how_many_samples_were_used() -> None:
+    results = short_run(RegimesPart(), 2, "samples=8")
+    shared, factors, magnitudes = RegimesPart().tables(results)
+    assert all("n = 8" in table.title for table in (shared, factors, magnitudes))
+    assert shared.rows[1][1] is None and {row[2] for row in factors.rows} == {None}
+    assert {row[3] for row in magnitudes.rows} == {None}
+
+
 def exact(part: DiagonalPart, **changes: object) -> Results:
     """The solved cells of the part, made by hand."""
     needs = part.cells(scale="quick", profile="as-run", seeds=2)

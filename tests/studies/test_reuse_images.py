@@ -82,7 +82,7 @@ def results(mtl: float, plain: float, small: float, pr: float) -> Results:
             arrays |= {f"{kind}/{name}": np.full(2, error + wobble) for kind in ("error", "loss")}
             arrays |= {f"{kind}/{name}": np.full(2, ratio + wobble) for kind in ("pr", "ensd")}
         outcomes[seed] = Outcome({"pr/pretrained": 3.0}, arrays)
-    return Results("quick", "reduced", {"images": Seeds(outcomes)})
+    return Results("quick", "reduced", {"images": Seeds(outcomes)}, {"images": CELL})
 
 
 def test_claims_are_judged_as_the_rules_say() -> None:
@@ -93,3 +93,18 @@ def test_claims_are_judged_as_the_rules_say() -> None:
     study = catalog.find("studies", "reuse")
     finding = find(study, ImagesPart(), good, command="x", made_with={})
     assert finding.tables and finding.figures and len(finding.claims) == 3
+
+
+def test_tables_and_figures_tell_what_was_run() -> None:
+    ran = replace(CELL, widths=(4, 6, 8), rescalings=(1.0, 0.5))
+    other = results(0.3, 0.2, 0.1, 1.0)
+    each = other["images"].outcomes
+    arrays = {s: {n.replace("ptft-0.25", "ptft-0.5"): v for n, v in o.arrays.items()}
+              for s, o in each.items()}  # fmt: skip
+    seeds = Seeds({s: Outcome(o.scalars, arrays[s]) for s, o in each.items()})
+    changed = Results("paper", "reduced", {"images": seeds}, {"images": ran})
+    (table,) = ImagesPart().tables(changed)
+    assert "8 × 8 digits, two against eight classes, blocks of 4, 6, 8 channels" in table.note
+    assert {row[0] for row in table.rows} >= {"finetuning, c = 0.5"}
+    (figure,) = ImagesPart().figures(changed)
+    assert "4, 6, 8" in figure.caption

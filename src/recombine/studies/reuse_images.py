@@ -18,6 +18,7 @@ from recombine.studies.table import Table, Value
 from recombine.training.optimizers import SGD
 
 FACTORS: Mapping[str, tuple[float, ...]] = {"quick": (1.0, 0.25), "paper": (1.0, 0.5, 0.25, 0.125)}
+SOURCES = {"small": "8 × 8 digits", "cifar10": "CIFAR-10"}
 SMALL = 0.25
 """The rescaling that the claims are about; best but one of the published."""
 PUBLISHED: Mapping[str, Mapping[int, float]] = {
@@ -92,8 +93,15 @@ def fewer_directions(results: Results, level: float) -> Verdict:
     return stats.above(stats.mean(drop.mean(1), level=level), 0.0)
 
 
+def _ran(results: Results) -> ImageReuse:
+    """What was run, with whatever `--set` changed in it."""
+    cell = results.specs["images"]
+    assert isinstance(cell, ImageReuse), cell
+    return cell
+
+
 def _methods(results: Results) -> dict[str, str]:
-    tuned = {f"ptft-{c:g}": f"finetuning, c = {c:g}" for c in FACTORS[results.scale]}
+    tuned = {f"ptft-{c:g}": f"finetuning, c = {c:g}" for c in _ran(results).rescalings}
     return {"stl": "single task", "mtl": "multi-task", **tuned}
 
 
@@ -103,7 +111,7 @@ def errors_table(results: Results) -> Table:
     sizes = results["images"].array("samples")[0].tolist()
     for method, words in _methods(results).items():
         for i, n in enumerate(sizes):
-            said = PUBLISHED[method].get(n) if results.scale == "paper" else None
+            said = PUBLISHED.get(method, {}).get(n) if results.scale == "paper" else None
             kinds = ("error", "loss", "pr", "ensd")
             found = [stats.mean(_array(results, kind, method)[:, i]) for kind in kinds]
             rows.append((words, n, said, *found))
@@ -120,9 +128,9 @@ def errors_table(results: Results) -> Table:
 
 
 def _images(results: Results) -> str:
-    if results.scale == "quick":
-        return "8 × 8 digits, two against eight classes, two blocks"
-    return "CIFAR-10, two against eight classes, three blocks of 16, 32 and 64 channels"
+    ran = _ran(results)
+    widths = ", ".join(str(width) for width in ran.widths)
+    return f"{SOURCES[ran.source]}, two against eight classes, blocks of {widths} channels"
 
 
 def images_figure(results: Results) -> Figure:
@@ -137,6 +145,8 @@ def images_figure(results: Results) -> Figure:
     for kind, label in {"error": "error", "pr": "participation ratio"}.items():
         marks: list[Mark] = []
         for method, colour in colours.items():
+            if method not in words:
+                continue
             spans = [stats.mean(column) for column in _array(results, kind, method).T]
             y, low, high = (
                 np.array([getattr(span, name) for span in spans], dtype=float)

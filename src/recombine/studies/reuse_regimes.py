@@ -26,6 +26,8 @@ from recombine.studies.reuse_teachers import ReluReuse
 from recombine.studies.study import Judge, Need, Runs
 from recombine.studies.table import Table, Value
 
+FEW, MANY = 64, 256
+"""Samples of the main task; of the grid of cosines and magnitudes."""
 FACTORS = (1.0, 0.01, 0.1, 10.0, 100.0)
 """On the pretrained layer; 1 stands first, where every table looks for finetuning as it is."""
 MAGNITUDES: Mapping[str, tuple[float, ...]] = {"quick": (0.1, 1.0), "paper": (0.01, 0.1, 1.0)}
@@ -37,7 +39,7 @@ PUBLISHED: Mapping[str, Mapping[float, float]] = {
     "six": {1.0: 6.1e-3, 0.1: 0.24, 10.0: 1.9e-5},
     "one": {1.0: 1.2e-5, 0.1: 1.3e-3, 10.0: 2e-5},
 }
-"""Finetuning's loss over baseline at n = 64, by factor."""
+"""Finetuning's loss over baseline with few samples, by factor."""
 WEAK: Mapping[tuple[float, float, str], float] = {
     (1.0, 0.01, "ptft"): 6e-5,
     (0.9, 0.01, "ptft"): 0.031,
@@ -45,7 +47,7 @@ WEAK: Mapping[tuple[float, float, str], float] = {
     (0.9, 1.0, "ptft"): 1e-4,
     (0.9, 1.0, "stl"): 0.01,
 }
-"""Loss over baseline at n = 256, by cosine, magnitude and method."""
+"""Loss over baseline with many, by cosine, magnitude and method."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class RegimesPart(TeachersPart):
         base = ReluReuse()
         if scale == "paper":
             base = ReluReuse(hidden=1000, pretrain_steps=UPDATES, steps=UPDATES)
-        few = replace(base, samples=(64,))
+        few = replace(base, samples=(FEW,))
         six = replace(few, rescalings=FACTORS, methods=("lp", "ptft"))
         cells = {
             "five": replace(few, shared=5),
@@ -71,7 +73,7 @@ class RegimesPart(TeachersPart):
             for cosine in COSINES[scale]:
                 cells[grid(cosine, size)] = replace(
                     base,
-                    samples=(256,),
+                    samples=(MANY,),
                     correlation=cosine,
                     magnitude=size,
                     tolerance=base.tolerance * size**2,
@@ -93,6 +95,13 @@ class RegimesPart(TeachersPart):
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return factors_figure(results), grid_figure(results)
+
+
+def _samples(results: Results, name: str) -> int:
+    """The samples of the main task that a cell was run with."""
+    cell = results.specs[name]
+    assert isinstance(cell, ReluReuse), cell
+    return cell.samples[0]
 
 
 def grid(cosine: float, magnitude: float) -> str:
@@ -140,7 +149,8 @@ def comparable_strength(results: Results, level: float) -> Verdict:
 
 def shared_table(results: Results) -> Table:
     """Five of six units shared."""
-    printed = {"mtl": 0.031, "ptft": 0.144}
+    n = _samples(results, "five")
+    printed = {"mtl": 0.031, "ptft": 0.144} if n == FEW else {}
     rows: list[tuple[Value, ...]] = []
     for method in ("stl", "mtl", "ptft", "lp", "ntk"):
         values = losses(results["five"], method)[:, 0]
@@ -148,7 +158,7 @@ def shared_table(results: Results) -> Table:
         rows.append((NAMES[method], said, stats.mean(values), geometric(values)))
     return Table(
         id="five-of-six",
-        title="Five of the six units shared, n = 64: test loss over the variance of the target",
+        title=f"Five of the six units shared, n = {n}: test loss over the variance of the target",
         columns=("method", "published", "ours, mean", "ours, geometric mean"),
         rows=tuple(rows),
         where="ReLU teacher and student, 5 of 6 units shared",
@@ -158,17 +168,17 @@ def shared_table(results: Results) -> Table:
 
 def factors_table(results: Results) -> Table:
     """Finetuning after rescaling the pretrained layer."""
-    rows: list[tuple[Value, ...]] = []
+    n, rows = _samples(results, "six"), list[tuple[Value, ...]]()
     for case, words in RESCALED.items():
         for c in sorted(FACTORS):
-            values, said = rescaled(results, case, c), PUBLISHED[case].get(c)
+            values, said = rescaled(results, case, c), PUBLISHED[case].get(c) if n == FEW else None
             text = None if said is None else f"{said:.2g}"
             rows.append((words, f"{c:g}", text, stats.mean(values), geometric(values)))
         values = losses(results[case], "lp")[:, 0]
         rows.append((words, NAMES["lp"], None, stats.mean(values), geometric(values)))
     return Table(
         id="factors",
-        title="Finetuning after the pretrained layer was multiplied by c, n = 64",
+        title=f"Finetuning after the pretrained layer was multiplied by c, n = {n}",
         columns=("main teacher", "c", "published", "ours, mean", "ours, geometric mean"),
         rows=tuple(rows),
         where="ReLU teacher and student, weight rescaling",
@@ -177,21 +187,25 @@ def factors_table(results: Results) -> Table:
     )
 
 
+def _of_grid(results: Results) -> int:
+    return _samples(results, grid(COSINES[results.scale][0], MAGNITUDES[results.scale][0]))
+
+
 def grid_table(results: Results) -> Table:
     """Cosines and magnitudes."""
-    rows: list[tuple[Value, ...]] = []
+    n, rows = _of_grid(results), list[tuple[Value, ...]]()
     for size in MAGNITUDES[results.scale]:
         for cosine in COSINES[results.scale]:
             for method in METHODS:
                 values = losses(results[grid(cosine, size)], method)[:, 0]
-                said = WEAK.get((cosine, size, method))
+                said = WEAK.get((cosine, size, method)) if n == MANY else None
                 text = None if said is None else f"{said:.2g}"
                 left = 2 * losses(results[grid(cosine, size)], method, of="loss")[:, 0] / size**2
                 row = (f"{size:g}", f"{cosine:g}", NAMES[method], text)
                 rows.append((*row, stats.mean(values), geometric(values), geometric(left)))
     return Table(
         id="magnitudes",
-        title="Near units and a main task of another strength, n = 256",
+        title=f"Near units and a main task of another strength, n = {n}",
         columns=(
             "magnitude",
             "cosine",
@@ -221,8 +235,9 @@ def factors_figure(results: Results) -> Figure:
     return Figure(
         id="factors",
         title="How much of the pretrained layer finetuning keeps",
-        caption="Test loss of finetuning with 64 samples, geometric mean over seeds with 95% "
-        "intervals. Right: lazy, one unit is no easier than six. Left: it learns anew.",
+        caption=f"Test loss of finetuning with {_samples(results, 'six')} samples, geometric mean "
+        "over seeds with 95% intervals. Right: lazy, one unit is no easier than six. Left: it "
+        "learns anew.",
         where="ReLU teacher and student, weight rescaling",
         panels=(Panel(across, Axis("test loss", "log"), tuple(marks)),),
         columns=1,
@@ -245,8 +260,8 @@ def grid_figure(results: Results) -> Figure:
     return Figure(
         id="magnitudes",
         title="Near features help where both tasks are about equally strong",
-        caption="Test loss over the variance of the target with 256 samples, geometric mean over "
-        "seeds with 95% intervals.",
+        caption=f"Test loss over the variance of the target with {_of_grid(results)} samples, "
+        "geometric mean over seeds with 95% intervals.",
         where="ReLU teacher and student, correlation and magnitude",
         panels=tuple(panels),
         columns=len(panels),
