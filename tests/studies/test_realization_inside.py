@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from recombine.cell import Context, Outcome
+from recombine.errors import BadValue
 from recombine.spec import key_of
 from recombine.studies.realization_inside import (
     InsidePart,
@@ -115,6 +116,22 @@ def test_exchanges_side_by_side_are_those_alone() -> None:
         alone = Surgery(host, donor.recipe, (graft,), retrain, "last").run([1], CONTEXT)[1]
         for name, value in alone.scalars.items():
             assert together.scalars[name] == pytest.approx(value, abs=1e-6)
+
+
+def test_a_donor_may_have_started_elsewhere() -> None:
+    host, donor, asked = small("baseline"), small("guided"), []
+
+    def recall(cell: Trial, seed: int) -> Outcome:
+        asked.append((key_of(cell), seed))
+        return CONTEXT.recall(cell, seed)
+
+    retrain = replace(retraining(host, 1), steps=0)
+    cell = Surgery(host, donor.recipe, GRAFTS["baseline"][1:], retrain, "last", apart=2)
+    cell.run([1], Context(recall=recall))  # type: ignore[arg-type]
+    assert asked == [(key_of(host), 1), (key_of(donor), 3)]
+    assert key_of(replace(cell, apart=0)) != key_of(cell)
+    with pytest.raises(BadValue, match="apart"):
+        replace(cell, apart=-1)
 
 
 def test_pruning_nothing_leaves_the_network_and_everything_leaves_its_biases() -> None:

@@ -30,8 +30,6 @@ from recombine.studies.table import Table
 from recombine.training.recipe import Recipe
 from recombine.training.trial import Trial
 
-ITSELF = Graft("itself", ())
-"""Nothing exchanged, nothing frozen: what training on does by itself."""
 GRAFTS: Mapping[str, tuple[Graft, ...]] = {
     "guided": (
         Graft("encoder", ("encoder.*",)),
@@ -42,13 +40,13 @@ GRAFTS: Mapping[str, tuple[Graft, ...]] = {
         Graft("decoder embedding", ("decoder.embedding",)),
         Graft("decoder W_ih", ("decoder.cell.input", "decoder.cell.input_bias")),
         Graft("decoder W_hh", ("decoder.cell.hidden", "decoder.cell.hidden_bias")),
-        ITSELF,
     ),
     "baseline": (Graft("encoder", ("encoder.*",)), Graft("decoder", ("decoder.*",))),
 }
 """What each kind of network gets from the other; a cell's weights go with its biases.
 
-What more epochs do to a baseline is seen in part `accuracy`: it is chosen early, and goes on.
+What more epochs do to a network by themselves is seen in part `accuracy`: training went on after
+the epoch that was chosen.
 """
 EPOCHS = {"quick": (3, 3), "paper": (100, 20)}
 """Of retraining after an exchange, and after pruning."""

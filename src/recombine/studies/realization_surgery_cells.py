@@ -18,7 +18,7 @@ from recombine.cell import Cell, Context, Outcome
 from recombine.errors import BadValue
 from recombine.models.sequence import SequenceStack
 from recombine.models.stack import Stack
-from recombine.spec import Spec
+from recombine.spec import Spec, later
 from recombine.studies.realization_looking import CELLS, look, strengths
 from recombine.studies.realization_trained import Chosen, trained
 from recombine.training.loop import train
@@ -89,12 +89,16 @@ class Surgery(Cell):
     retrain: Recipe
     weights: Chosen = "lowest-dev-loss"
     """Which weights of both networks are taken."""
+    apart: int = later(0)
+    """How far the donor's seed is from the host's; 0: both started from the same weights."""
 
     @property
     def seeds_per_job(self) -> int:
         return 1
 
     def validate(self) -> None:
+        if self.apart < 0:
+            raise BadValue("cells/realization-surgery.apart", self.apart, "0 or more")
         labels = [graft.label for graft in self.grafts]
         if not labels or len(set(labels)) < len(labels):
             raise BadValue(
@@ -107,7 +111,7 @@ class Surgery(Cell):
     def _one(self, seed: int, context: Context) -> Outcome:
         host = trained(self.host, seed, context, weights=self.weights)
         other = replace(self.host, recipe=self.donor)
-        donor = trained(other, seed, context, weights=self.weights)
+        donor = trained(other, seed + self.apart, context, weights=self.weights)
         lanes = [substitute(host, donor, graft.parameters) for graft in self.grafts]
         taken = [set(component(host, graft.parameters)) for graft in self.grafts]
         frozen = {

@@ -37,13 +37,13 @@ RULES = ("last", "lowest-dev-loss", "best-dev-accuracy")
 ROWS: Mapping[str, tuple[str, ...]] = {
     "guided": (
         "encoder", "encoder embedding", "encoder W_ih", "encoder W_hh", "decoder",
-        "decoder embedding", "decoder W_ih", "decoder W_hh", "itself",
+        "decoder embedding", "decoder W_ih", "decoder W_hh",
     ),
     "baseline": ("encoder", "decoder"),
 }  # fmt: skip
 
 
-QUICK = ("encoder", "encoder embedding", "decoder", "itself")
+QUICK = ("encoder", "encoder embedding", "decoder")
 """The rows of the quick scale."""
 
 
@@ -71,8 +71,6 @@ def with_alone(results: Results, kind: str, label: str) -> tuple[Seeds, np.ndarr
 
 
 def _words(kind: str, label: str) -> str:
-    if label == "itself":
-        return f"{kind}, nothing exchanged, trained on"
     return f"{kind} with {'baseline' if kind == 'guided' else 'guided'} {label}"
 
 
@@ -167,7 +165,7 @@ def _bars(results: Results) -> Figure:
         id="exchanged",
         title="What a foreign, frozen component costs",
         caption=f"New compositions after retraining the rest (epoch: {rule}); mean and 95% "
-        "interval; published: ± standard deviation. 'itself': nothing exchanged, only trained on.",
+        "interval; published: ± standard deviation.",
         where="Table 4",
         panels=tuple(panels),
         columns=1,
@@ -176,7 +174,7 @@ def _bars(results: Results) -> Figure:
 
 def _curves(results: Results) -> Figure:
     panels = []
-    for kind, label in (("guided", "encoder"), ("guided", "decoder"), ("guided", "itself")):
+    for kind, label in (("guided", "encoder"), ("guided", "decoder"), ("baseline", "decoder")):
         cell = results[place(results, kind, label)]
         marks: list[Mark] = [
             _curve(cell, f"{label}/accuracy/{NEW}", "new compositions", "second"),
