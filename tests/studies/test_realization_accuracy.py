@@ -94,6 +94,12 @@ def test_the_epoch_is_the_one_the_selection_chose() -> None:
     assert chosen(found, "guided", SETS["HT"]).tolist() == list(PUBLISHED["guided"]["HT"])
 
 
+def test_the_set_that_contradicts_is_shown_not_one_that_is_farther_off_but_open() -> None:
+    wide = {**PUBLISHED["guided"], "HI": (0.8, 0.81, 0.8, 0.79, 0.8), "NC": (0.0, 0.9, 0.1, 1.0, 0)}
+    verdict = judge(STUDY, VARIANTS, results(PUBLISHED["guided"], wide))["C8"]
+    assert verdict.outcome == "contradicted" and verdict.effect == pytest.approx(-0.2)
+
+
 def test_tables_show_every_run_beside_the_published_ones() -> None:
     found = results(PUBLISHED["guided"], PUBLISHED["guided"])
     runs, selections, longer = PART.tables(found)

@@ -221,3 +221,13 @@ def test_networks_that_know_nothing_prove_nothing() -> None:
     empty = operated(alone=0.02, left=0.0, pruned=0.0, after=0.02)
     assert embedding_does_not_matter(empty, 0.95).outcome == "inconclusive"
     assert retraining_restores(empty, 0.95).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize(("scale", "outcome"), [("quick", "inconclusive"), ("paper", "reproduced")])
+def test_retraining_that_is_too_short_proves_nothing(scale: str, outcome: str) -> None:
+    made = operated(alone=0.9, left=0.1, pruned=0.1, after=0.9)
+    needs = SurgeryPart().cells(scale=scale, profile="last-epoch", seeds=3)
+    decoder = needs.get("baseline") or needs["baseline, decoder"]
+    ran = replace(made, specs={"baseline": decoder.cell, "pruning": needs["pruning"].cell})
+    for judge in (nothing_rescues, retraining_restores):
+        assert judge(ran, 0.95).outcome == outcome

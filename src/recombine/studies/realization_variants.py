@@ -64,9 +64,11 @@ def lstm_is_similar(results: Results, level: float) -> Verdict:
         verdicts.append((name, stats.equal_within(gap, 0.0, SIMILAR)))
     both = {"guided": gru, "lstm": lstm}
     learned = {arm: float(at(cell, "train", selection).mean()) for arm, cell in both.items()}
-    furthest = max(verdicts, key=lambda item: abs(item[1].effect))[1]
     words = "; ".join(f"{name}: {verdict.reason.rstrip('.')}" for name, verdict in verdicts)
     outcomes = {verdict.outcome for _, verdict in verdicts}
+    # a set that contradicts is shown before one that is farther off but open
+    apart = [v for _, v in verdicts if v.outcome == "contradicted"] or [v for _, v in verdicts]
+    furthest = max(apart, key=lambda verdict: abs(verdict.effect))
     if min(learned.values()) < LEARNED:
         told = " and ".join(f"{arm} {share:.2f}" for arm, share in learned.items())
         reason = f"not trained to the end: right on {told} of the training set; {words}"
