@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from recombine.commands.terminal import Quiet
 from shell import PATIENCE, Said, call
 
 
@@ -80,3 +81,15 @@ def test_output_that_finds_no_room_is_one_line(words: str) -> None:
         said = written_to(full, words)
     assert said.code == 1
     assert said.line.startswith("recombine: no room to write the output")
+
+
+def test_a_console_whose_reader_left_gives_up_its_own_stream_and_no_other() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    before = os.fstat(1)
+    with os.fdopen(writer, "w") as stream:
+        told = Quiet(file=stream)
+        told.print("nobody reads this")
+        told.print("nor this")
+        assert os.path.samestat(os.fstat(stream.fileno()), os.stat(os.devnull))
+    assert os.path.samestat(os.fstat(1), before)

@@ -293,9 +293,9 @@ def _ready_output() -> None:
 
 
 def _leave_output() -> None:
-    from recombine.commands.terminal import leave_output
+    from recombine.commands.terminal import leave
 
-    leave_output()
+    leave(sys.stdout)
 
 
 def _say(line: str, code: int) -> int:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -29,12 +29,12 @@ class Quiet(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        leave_output()
+        leave(self.file)
 
 
-def leave_output() -> None:
-    """Give up standard output, or Python would complain of it once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def leave(stream: IO[str]) -> None:
+    """Give up an output, or Python would complain of it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def console(*, errors: bool = False) -> Console:
@@ -51,7 +51,7 @@ def print_json(value: Any) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:  # whoever read it has seen enough; the exit code is the command's own
-        leave_output()
+        leave(sys.stdout)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RichTable:
