@@ -9,12 +9,13 @@ from recombine.analyses.additivity import rows
 from recombine.cell import Context, Outcome
 from recombine.conduct import everything, requests
 from recombine.studies.kernel import STUDY
-from recombine.studies.kernel_architectures import inferred_values
 from recombine.studies.kernel_cells import Dispersed, Forms, WideNets
 from recombine.studies.kernel_reading import (
     conjunction_shares,
+    inferred_values,
     kind_of,
     lazy_leak,
+    outermost_slope,
     relative_margin,
     shrinkage,
 )
@@ -34,8 +35,19 @@ def test_a_shrunken_copy_has_its_slope_and_constant() -> None:
     slope, constant = shrinkage(cell, task)
     assert slope == pytest.approx([0.7, 1.0])
     assert constant == pytest.approx([-1.5, 0.0])
-    table = 0.7 * task.values[z].sum(axis=1)[None]
-    assert np.ptp(inferred_values(table, task)[0]) > 0
+
+
+def test_items_have_the_values_that_held_out_answers_give_them() -> None:
+    task = Addition(trained_items=SETS["interpolation"])
+    z, train = rows(task)
+    # Trained pairs are right; in the others every item counts .7 of its value, items ±3 only half.
+    given = np.where(np.abs(task.values) == 3, 0.5, 0.7) * task.values
+    table = np.where(train, task.values[z].sum(axis=1), given[z].sum(axis=1) - 1.5)[None]
+    found = inferred_values(table, task)[0]
+    held = [item for item in range(task.items) if item not in task.trained_items]
+    assert np.diff(found[held]) == pytest.approx(np.diff(given[held]))
+    assert found[[0, 8]] == pytest.approx(task.values[[0, 8]] + 1.5 * 7 / 9)
+    assert outermost_slope(table, task) == pytest.approx([0.5])
 
 
 def test_a_margin_is_relative_to_the_trained_cells() -> None:

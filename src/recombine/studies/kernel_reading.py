@@ -32,6 +32,32 @@ def shrinkage(cell: Seeds, task: Addition) -> tuple[Float[np.ndarray, " seed"], 
     return np.asarray(solved[:2].mean(axis=0)), np.asarray(solved[2])
 
 
+def inferred_values(
+    table: Float[np.ndarray, "seed combination"], task: Addition
+) -> Float[np.ndarray, "seed item"]:
+    """The value of each item from answers to pairs with it: mean over both positions, centred.
+
+    Of an item that is held out, its held-out pairs count; of a trained one, all.
+    """
+    z, train = rows(task)
+    found = np.zeros((len(table), task.items))
+    for item in range(task.items):
+        for factor in (0, 1):
+            chosen = (z[:, factor] == item) & (train == (item in task.trained_items))
+            found[:, item] += table[:, chosen].mean(axis=1) / 2
+    return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+
+def outermost_slope(
+    table: Float[np.ndarray, "seed combination"], task: Addition
+) -> Float[np.ndarray, " seed"]:
+    """Slope of the inferred values between the largest and the smallest item held out."""
+    held = [item for item in range(task.items) if item not in task.trained_items]
+    low, high = held[0], held[-1]
+    values = inferred_values(table, task)
+    return np.asarray((values[:, high] - values[:, low]) / (task.values[high] - task.values[low]))
+
+
 def by_split(cell: Seeds, task: Task, name: str, *, trained: bool) -> Float[np.ndarray, " seed"]:
     """The mean of a measurement over trained or held-out combinations, on unseen examples."""
     _, train = rows(task)
