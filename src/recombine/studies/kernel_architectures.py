@@ -233,7 +233,7 @@ class ArchitecturesPart(ShowsImages):
             "slope, outermost items, or held-out accuracy",
             "accuracy on trained combinations",
             "additivity R²",
-            "train loss",
+            "loss, training images",
         )
         note = "Quick scale: small networks on digits, to see that everything runs."
         return (
