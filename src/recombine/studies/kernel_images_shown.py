@@ -77,8 +77,8 @@ def addition_table(results: Results, wanted: Wanted) -> Table:
         where="Figure: addition with a ConvNet on MNIST",
         note="On unseen images unless said; training images are paired anew. Outermost items: the "
         "held-out ones of largest and smallest value; the paper has item +4 for extrapolation, "
-        "items ±3 for interpolation. The untrained kernel is that of the last convolution; networks "
-        "that learn features need not follow it.",
+        "items ±3 for interpolation. The untrained kernel is that of the last convolution; "
+        "networks that learn features need not follow it.",
     )
 
 
