@@ -1,5 +1,6 @@
 """What the study `kernel` reads off answers, what it asks to be run, and what only on request."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from recombine.cell import Context, Outcome
 from recombine.conduct import everything, requests
 from recombine.studies.kernel import STUDY
 from recombine.studies.kernel_cells import Dispersed, Forms, WideNets
+from recombine.studies.kernel_images_shown import course_table
 from recombine.studies.kernel_reading import (
     conjunction_shares,
     inferred_values,
@@ -120,6 +122,36 @@ def test_long_parts_run_only_when_they_are_named() -> None:
     assert {"theory", "dense", "images-addition", "images-context"} <= whole
     assert requests(["kernel/architectures"])[0].part.name == "architectures"
     assert {r.part.name for r in everything(["kernel"])} == {part.name for part in STUDY.parts}
+
+
+def test_the_short_profile_is_the_same_training_read_after_a_quarter() -> None:
+    whole, short = (
+        requests(["kernel/images-addition"], scale="paper", profile=profile)[0].needs()
+        for profile in ("as-run", "short")
+    )
+    for name, need in short.items():
+        mine, published = need.cell.trial, whole[name].cell.trial  # type: ignore[attr-defined]
+        assert mine.recipe.steps == 3900 and published.recipe.steps == 15_600
+        assert (mine.task, mine.model) == (published.task, published.model)
+        evaluated = replace(mine.recipe, steps=15_600, evaluate_at=published.recipe.evaluate_at)
+        assert evaluated == published.recipe
+
+
+def test_the_course_of_training_tells_what_was_still_to_come() -> None:
+    losses = np.array([[9.0, 5.0, 4.0], [9.0, 6.0, 4.0]])
+    steps = {f"loss/{part}@steps": np.array([0, 10, 20]) for part in ("train", "test")}
+    seeds = {
+        i: Outcome({}, {"loss/test": row, "loss/train": row / 2, **steps})
+        for i, row in enumerate(losses)
+    }
+    wanted = [("extrapolation near", Addition(), False)]
+    results = Results("paper", "short", {"extrapolation near": Seeds(seeds)})
+    updates, now, left, trained = zip(
+        *(line[1:] for line in course_table(results, wanted).rows), strict=True
+    )
+    assert updates == (0, 10, 20)
+    assert [interval.estimate for interval in left[:2]] == [-5.0, -1.5] and left[2] is None
+    assert now[1].estimate == 5.5 and trained[1].estimate == 2.75
 
 
 def test_paper_scale_is_the_published_size() -> None:

@@ -40,6 +40,9 @@ FAR = {"quick": 8, "paper": 20}
 """Pixels by which the images of two factors are apart where they are far; near is 0."""
 ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 """The lines of claims B3, D2, and of D1 and F4."""
+SHORT = 4
+"""The profile `short` trains for the published epochs divided by this. Addition does not change
+after them: see docs/kernel.md."""
 PAPER_ONLY = ("CD-1 near",)
 """Cells that no claim rests on: not run at quick scale."""
 LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
@@ -47,7 +50,7 @@ SMALL = DeepConv(channels=(16, 32), kernel=3, dense=(64,))
 """The network of quick scale."""
 
 
-def cell(task: ItemTask, *, scale: str, shift: int) -> Assigned:
+def cell(task: ItemTask, *, scale: str, shift: int, profile: str = "as-run") -> Assigned:
     """A convolutional network on a task as images."""
     adds = isinstance(task, Addition)
     if scale == "quick":
@@ -57,7 +60,7 @@ def cell(task: ItemTask, *, scale: str, shift: int) -> Assigned:
         source, model, batch = Images("mnist", shift=shift, per_class=200), DeepConv(), 128
         examples = 30_000 if isinstance(task, ContextDependence) else 20_000
         epochs, rate, shown_each = 150 if isinstance(task, Equivalence) else 100, 1e-4, 100
-    steps = epochs * (examples // batch)
+    steps = epochs * (examples // batch) // (SHORT if profile == "short" else 1)
     recipe = Recipe(
         steps=steps,
         batch=batch,
@@ -98,7 +101,10 @@ class ImagePart(ShowsImages):
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         return {
-            name: Need(cell(task, scale=scale, shift=FAR[scale] if far else 0), range(seeds))
+            name: Need(
+                cell(task, scale=scale, shift=FAR[scale] if far else 0, profile=profile),
+                range(seeds),
+            )
             for name, task, far in self.wanted_at(scale)
         }
 
@@ -117,8 +123,13 @@ class ImagePart(ShowsImages):
 class AddsImages(ImagePart):
     """What the parts have in common in which digits are added that are shown, not named."""
 
+    profiles: ClassVar[tuple[str, ...]] = ("as-run", "short")
+
     def tables(self, results: Results) -> tuple[Table, ...]:
-        return (shown.addition_table(results, self.wanted),)
+        return (
+            shown.addition_table(results, self.wanted),
+            shown.course_table(results, self.wanted),
+        )
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return (shown.addition_figure(results, self.wanted),)
