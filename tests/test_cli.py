@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from recombine import catalog
+from recombine.runs import Store
 from shell import CELLS, PATIENCE, TINY, call, records, reproduce, wanted
 
 VERBS = (
@@ -161,6 +163,19 @@ def test_status_names_the_studies_never_asked_for(store: Path) -> None:
     assert "not begun: recombine reproduce gradient" not in said.out
     said = call("status", "reuse/penalty", "--store", store)
     assert "not begun: recombine reproduce reuse/penalty --scale quick" in said.out
+
+
+def test_status_tells_what_is_begun_but_not_done(store: Path, tmp_path: Path) -> None:
+    asked = call("status", *TINY, "--seeds", 4, "--store", store, "--json").json["cells"]
+    own = tmp_path / "store"
+    shutil.copytree(store, own)
+    with Store.open(own) as opened:
+        opened.checkpoint(f"{asked[0]['key']}-1").save({"step": np.array(7)})
+    said = call("status", *TINY, "--seeds", 4, "--store", own, "--json")
+    assert [cell["begun"] for cell in said.json["cells"]] == [1] + [0] * (CELLS - 1)
+    said = call("status", *TINY, "--seeds", 4, "--store", own)
+    assert said.out.count("1 (1 begun)") == 1 and "the same command continues them" in said.out
+    assert "begun: jobs" not in call("status", "--store", store).out
 
 
 def test_status_says_what_to_type_and_fits_a_narrow_terminal(store: Path) -> None:

@@ -1,4 +1,4 @@
-"""`recombine status`: what is done, missing, failed and stale.
+"""`recombine status`: what is done, missing, begun, failed and stale.
 
 Without options it says how far everything is that was ever asked of this store, from the store
 alone: torch is not imported, and the answer comes at once. With options it says how far that very
@@ -72,7 +72,9 @@ def _print(
 ) -> None:
     out = terminal.console()
     columns = ("cell", "done", "missing", "failed", "stale?", "key")
-    begun = dict.fromkeys(row.request.command for row in rows if row.done or row.failed)
+    begun = dict.fromkeys(
+        row.request.command for row in rows if row.done or row.begun or row.failed
+    )
     if begun:
         out.print(f"store {call.store}", markup=False, soft_wrap=True)
     for command in begun:
@@ -90,6 +92,8 @@ def _print(
             "brought from elsewhere: 'recombine status --scale paper' compares with the studies)",
             soft_wrap=True,
         )
+    if any(row.begun for row in rows):
+        out.print("begun: jobs that have a checkpoint; the same command continues them")
     if any(row.stale for row in rows):
         out.print("stale?: made by another version of the source; the numbers may have moved")
 
@@ -106,7 +110,8 @@ def _not_begun(call: Namespace, rows: Sequence[Standing], begun: Container[str])
 
 
 def _row(row: Standing) -> tuple[object, ...]:
-    return row.cell, row.done, row.missing, row.failed or None, row.stale or None, row.key[:8]
+    missing = f"{row.missing} ({row.begun} begun)" if row.begun else row.missing
+    return row.cell, row.done, missing, row.failed or None, row.stale or None, row.key[:8]
 
 
 def _plain(row: Standing) -> dict[str, object]:
@@ -119,6 +124,7 @@ def _plain(row: Standing) -> dict[str, object]:
         "key": row.key,
         "done": row.done,
         "missing": row.missing,
+        "begun": row.begun,
         "failed": row.failed,
         "stale": row.stale,
     }

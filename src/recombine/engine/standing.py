@@ -18,6 +18,8 @@ class Standing:
     key: str
     done: int
     missing: int
+    begun: int
+    """Jobs of one or more missing seeds that are under way, or will continue, from a checkpoint."""
     failed: int
     stale: int
     """Seeds done by another version of the source than this one."""
@@ -39,6 +41,7 @@ def standing(asked: Sequence[Asked], store: Store) -> list[Standing]:
                     key=cell.key,
                     done=states.count("done"),
                     missing=len(cell.seeds) - len(found),
+                    begun=store.begun(cell.key),
                     failed=states.count("failed"),
                     stale=sum(row.status == "done" and row.source != source for row in found),
                 )

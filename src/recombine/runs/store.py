@@ -193,6 +193,10 @@ class Store:
         check_name("checkpoint", name)
         return StoredCheckpoint(self.path / "checkpoints" / f"{name}.safetensors", self._aside)
 
+    def begun(self, cell_key: str) -> int:
+        """How many jobs of a cell have left a checkpoint and not ended."""
+        return len(list((self.path / "checkpoints").glob(f"{cell_key}-*.safetensors")))
+
     def claim(
         self, name: str, waiting: Callable[[], None] | None = None
     ) -> AbstractContextManager[None]:
