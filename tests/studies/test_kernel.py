@@ -124,17 +124,36 @@ def test_long_parts_run_only_when_they_are_named() -> None:
     assert {r.part.name for r in everything(["kernel"])} == {part.name for part in STUDY.parts}
 
 
-def test_the_short_profile_is_the_same_training_read_after_a_quarter() -> None:
-    whole, short = (
-        requests(["kernel/images-addition"], scale="paper", profile=profile)[0].needs()
-        for profile in ("as-run", "short")
-    )
-    for name, need in short.items():
+def test_short_training_is_the_published_one_stopped_after_a_quarter() -> None:
+    whole = requests(["kernel/images-addition"], scale="paper")[0].needs()
+    whole |= requests(["kernel/images-context"], scale="paper")[0].needs()
+    for name, need in requests(["kernel/images-short"], scale="paper")[0].needs().items():
         mine, published = need.cell.trial, whole[name].cell.trial  # type: ignore[attr-defined]
-        assert mine.recipe.steps == 3900 and published.recipe.steps == 15_600
         assert (mine.task, mine.model) == (published.task, published.model)
-        evaluated = replace(mine.recipe, steps=15_600, evaluate_at=published.recipe.evaluate_at)
-        assert evaluated == published.recipe
+        assert 4 * mine.recipe.steps == published.recipe.steps
+        marks = published.recipe.evaluate_at
+        assert replace(mine.recipe, steps=4 * mine.recipe.steps, evaluate_at=marks) == (
+            published.recipe
+        )
+    quick = requests(["kernel/images-short"])[0].needs()
+    same = requests(["kernel/images-addition"])[0].needs()
+    assert all(quick[name] == same[name] for name in quick.keys() & same.keys())
+
+
+def test_salience_over_distance_is_measured_before_training() -> None:
+    request = requests(["kernel/images-salience"], seeds=3)[0]
+    cells = {
+        name: Seeds(dict(need.cell.run(need.seeds, Context())))
+        for name, need in request.needs().items()
+    }
+    results = Results("quick", "as-run", cells)
+    assert request.part.judges()["B8"](results, 0.95).effect > 0.02
+    lines = request.part.tables(results)[0].rows
+    assert [line[0] for line in lines] == [0, 4, 8]
+    for _, salience, one, _, two in lines:
+        assert 0 < salience.estimate < 0.5 and one.estimate < two.estimate < 1
+    at = results["d=4"].steps("salience")
+    assert at.tolist() == [0]
 
 
 def test_the_course_of_training_tells_what_was_still_to_come() -> None:
@@ -147,7 +166,7 @@ def test_the_course_of_training_tells_what_was_still_to_come() -> None:
     wanted = [("extrapolation near", Addition(), False)]
     results = Results("paper", "short", {"extrapolation near": Seeds(seeds)})
     updates, now, left, trained = zip(
-        *(line[1:] for line in course_table(results, wanted).rows), strict=True
+        *(line[1:] for line in course_table(results, wanted, measure="loss").rows), strict=True
     )
     assert updates == (0, 10, 20)
     assert [interval.estimate for interval in left[:2]] == [-5.0, -1.5] and left[2] is None

@@ -6,8 +6,8 @@ from recombine.studies.kernel_images import (
     ImagesAddition,
     ImagesContext,
     ImagesEquivalence,
-    ImagesNear,
 )
+from recombine.studies.kernel_images_small import ImagesNear, ImagesSalience, ImagesShort
 from recombine.studies.kernel_theory import TheoryPart
 from recombine.studies.study import published
 
@@ -18,7 +18,9 @@ STUDY = published(
     ImagesAddition(),
     ImagesContext(),
     ImagesEquivalence(),
+    ImagesSalience(),
     ImagesNear(),
+    ImagesShort(),
     DistancesPart(),
     ArchitecturesPart(),
 )

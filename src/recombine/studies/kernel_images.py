@@ -40,9 +40,6 @@ FAR = {"quick": 8, "paper": 20}
 """Pixels by which the images of two factors are apart where they are far; near is 0."""
 ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 """The lines of claims B3, D2, and of D1 and F4."""
-SHORT = 4
-"""The profile `short` trains for the published epochs divided by this. Addition does not change
-after them: see docs/kernel.md."""
 PAPER_ONLY = ("CD-1 near",)
 """Cells that no claim rests on: not run at quick scale."""
 LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
@@ -50,8 +47,8 @@ SMALL = DeepConv(channels=(16, 32), kernel=3, dense=(64,))
 """The network of quick scale."""
 
 
-def cell(task: ItemTask, *, scale: str, shift: int, profile: str = "as-run") -> Assigned:
-    """A convolutional network on a task as images."""
+def cell(task: ItemTask, *, scale: str, shift: int, part: int = 1) -> Assigned:
+    """A convolutional network on a task as images, trained for one part of so many of its time."""
     adds = isinstance(task, Addition)
     if scale == "quick":
         source, model, batch = Images("digits", shift=shift, per_class=100), SMALL, 64
@@ -60,7 +57,7 @@ def cell(task: ItemTask, *, scale: str, shift: int, profile: str = "as-run") -> 
         source, model, batch = Images("mnist", shift=shift, per_class=200), DeepConv(), 128
         examples = 30_000 if isinstance(task, ContextDependence) else 20_000
         epochs, rate, shown_each = 150 if isinstance(task, Equivalence) else 100, 1e-4, 100
-    steps = epochs * (examples // batch) // (SHORT if profile == "short" else 1)
+    steps = epochs * (examples // batch) // part
     recipe = Recipe(
         steps=steps,
         batch=batch,
@@ -101,10 +98,7 @@ class ImagePart(ShowsImages):
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         return {
-            name: Need(
-                cell(task, scale=scale, shift=FAR[scale] if far else 0, profile=profile),
-                range(seeds),
-            )
+            name: Need(cell(task, scale=scale, shift=FAR[scale] if far else 0), range(seeds))
             for name, task, far in self.wanted_at(scale)
         }
 
@@ -123,12 +117,10 @@ class ImagePart(ShowsImages):
 class AddsImages(ImagePart):
     """What the parts have in common in which digits are added that are shown, not named."""
 
-    profiles: ClassVar[tuple[str, ...]] = ("as-run", "short")
-
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (
             shown.addition_table(results, self.wanted),
-            shown.course_table(results, self.wanted),
+            shown.course_table(results, self.wanted, measure="loss"),
         )
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
@@ -156,39 +148,24 @@ class ImagesAddition(AddsImages):
         }
 
 
-@dataclass(frozen=True)
-class ImagesNear(AddsImages):
-    """Images side by side only: the part that takes least at paper scale, six core hours."""
-
-    name: ClassVar[str] = "images-near"
-    title: ClassVar[str] = "Adding images side by side: the leak with one and two trained items"
-    runs: ClassVar[Runs] = "by name"
-    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
-        ("extrapolation near", Addition(trained_items=SETS["extrapolation"]), False),
-        ("interpolation near", Addition(trained_items=SETS["interpolation"]), False),
-    )
-
-    def judges(self) -> Mapping[str, Judge]:
-        return {
-            "B5": partial(more_trained_items_help, where="near"),
-            "B6": partial(answers_add_up, part=ImagesNear),
-        }
-
-
-def _slope(results: Results, name: str) -> np.ndarray:
+def slope_of(results: Results, name: str) -> np.ndarray:
+    """The slope m over all held-out pairs."""
     trained, _ = name.split()
     return shrinkage(results[name], Addition(trained_items=SETS[trained]))[0]
 
 
 def distance_helps(results: Results, level: float) -> Verdict:
     """B1: the slope is larger where the images are far apart."""
-    far, near = _slope(results, "extrapolation far"), _slope(results, "extrapolation near")
+    far, near = slope_of(results, "extrapolation far"), slope_of(results, "extrapolation near")
     return stats.above(stats.paired(far, near, level=level).difference, 0.0)
 
 
 def more_trained_items_help(results: Results, level: float, *, where: str) -> Verdict:
     """B2 and B5: the slope is larger with two trained items than with one."""
-    two, one = _slope(results, f"interpolation {where}"), _slope(results, f"extrapolation {where}")
+    two, one = (
+        slope_of(results, f"interpolation {where}"),
+        slope_of(results, f"extrapolation {where}"),
+    )
     return stats.above(stats.paired(two, one, level=level).difference, 0.0)
 
 
@@ -229,25 +206,26 @@ class ImagesContext(ImagePart):
         return (shown.shares_figure(results, self.wanted_at(results.scale)),)
 
 
-def _accuracy(results: Results, part: type[ImagePart], name: str) -> np.ndarray:
+def accuracy_of(results: Results, part: type[ImagePart], name: str) -> np.ndarray:
+    """Accuracy on held-out combinations, on unseen images."""
     return by_split(results[name], part.task(name), "answers/accuracy", trained=False)
 
 
 def takes_the_shortcut(results: Results, level: float) -> Verdict:
     """D1: CD-3 is answered worse than by guessing where the images are far apart."""
-    accuracy = _accuracy(results, ImagesContext, "CD-3 far")
+    accuracy = accuracy_of(results, ImagesContext, "CD-3 far")
     return stats.below(stats.mean(accuracy, level=level), CHANCE)
 
 
 def learns_with_few_left_out(results: Results, level: float) -> Verdict:
     """D2: CD-1 is answered well."""
-    accuracy = _accuracy(results, ImagesContext, "CD-1 far")
+    accuracy = accuracy_of(results, ImagesContext, "CD-1 far")
     return stats.above(stats.mean(accuracy, level=level), PASSES)
 
 
 def distance_hurts(results: Results, level: float) -> Verdict:
     """D3: CD-3 is answered worse the farther the images are apart."""
-    far, near = (_accuracy(results, ImagesContext, f"CD-3 {where}") for where in ("far", "near"))
+    far, near = (accuracy_of(results, ImagesContext, f"CD-3 {where}") for where in ("far", "near"))
     return stats.below(stats.paired(far, near, level=level).difference, 0.0)
 
 
@@ -274,13 +252,13 @@ class ImagesEquivalence(ImagePart):
 
 def transfers(results: Results, level: float) -> Verdict:
     """F4: held-out pairs are answered better than by any kernel model."""
-    accuracy = _accuracy(results, ImagesEquivalence, "equivalence far")
+    accuracy = accuracy_of(results, ImagesEquivalence, "equivalence far")
     return stats.above(stats.mean(accuracy, level=level), CHANCE)
 
 
 def distance_helps_transfer(results: Results, level: float) -> Verdict:
     """F5: and better the farther the images are apart."""
     far, near = (
-        _accuracy(results, ImagesEquivalence, f"equivalence {where}") for where in ("far", "near")
+        accuracy_of(results, ImagesEquivalence, f"equivalence {where}") for where in ("far", "near")
     )
     return stats.above(stats.paired(far, near, level=level).difference, 0.0)

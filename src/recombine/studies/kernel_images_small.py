@@ -1,0 +1,152 @@
+"""Parts of `kernel` with images that two cores can finish at paper scale.
+
+`images-near`: the published training of the convolutional network, with images side by side.
+`images-short`: a quarter of it, also with images far apart, and on context dependence.
+`images-salience`: the network before training, at every distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from recombine import stats
+from recombine.stats import Verdict
+from recombine.studies import kernel_images_shown as shown
+from recombine.studies.figure import Figure
+from recombine.studies.kernel_cells import Assigned
+from recombine.studies.kernel_images import (
+    FAR,
+    AddsImages,
+    ImagePart,
+    ShowsImages,
+    accuracy_of,
+    answers_add_up,
+    cell,
+    distance_helps,
+    more_trained_items_help,
+)
+from recombine.studies.results import Results
+from recombine.studies.study import Judge, Need, Runs
+from recombine.studies.table import Table
+from recombine.tasks.addition import SETS, Addition
+from recombine.tasks.context import ContextDependence
+from recombine.tasks.items import ItemTask
+from recombine.training.trial import Probe
+
+SHORT = 4
+"""`images-short` trains for the published epochs divided by this."""
+DISTANCES = {"quick": (0, 4, 8), "paper": (0, 5, 10, 15, 20)}
+"""Pixels by which the images of two factors are apart."""
+EXTRAPOLATION = Addition(trained_items=SETS["extrapolation"])
+
+
+@dataclass(frozen=True)
+class ImagesNear(AddsImages):
+    """Images side by side only: the whole training that takes least, four core hours."""
+
+    name: ClassVar[str] = "images-near"
+    title: ClassVar[str] = "Adding images side by side: the leak with one and two trained items"
+    runs: ClassVar[Runs] = "by name"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("extrapolation near", EXTRAPOLATION, False),
+        ("interpolation near", Addition(trained_items=SETS["interpolation"]), False),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "B5": partial(more_trained_items_help, where="near"),
+            "B6": partial(answers_add_up, part=ImagesNear),
+        }
+
+
+@dataclass(frozen=True)
+class ImagesShort(ImagePart):
+    """Training for a quarter of the published epochs; at quick scale training is whole."""
+
+    name: ClassVar[str] = "images-short"
+    title: ClassVar[str] = "Adding images and context dependence, a quarter of the epochs"
+    profiles: ClassVar[tuple[str, ...]] = ("short",)
+    runs: ClassVar[Runs] = "by name"
+    adds: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("extrapolation far", EXTRAPOLATION, True),
+        ("extrapolation near", EXTRAPOLATION, False),
+    )
+    depends: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("CD-3 near", ContextDependence(left_out=3), False),
+        ("CD-1 near", ContextDependence(left_out=1), False),
+    )
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = adds + depends
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        part = SHORT if scale == "paper" else 1
+        return {
+            name: Need(
+                cell(task, scale=scale, shift=FAR[scale] if far else 0, part=part), range(seeds)
+            )
+            for name, task, far in self.wanted
+        }
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"B7": distance_helps, "D4": more_left_out_hurts}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (
+            shown.addition_table(results, self.adds),
+            shown.accuracy_table(results, self.depends),
+            shown.course_table(results, self.adds, measure="loss"),
+            shown.course_table(results, self.depends, measure="accuracy"),
+        )
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (
+            shown.addition_figure(results, self.adds),
+            shown.shares_figure(results, self.depends),
+        )
+
+
+def more_left_out_hurts(results: Results, level: float) -> Verdict:
+    """D4: CD-3 is answered worse than CD-1 where images lie side by side."""
+    three, one = (accuracy_of(results, ImagesShort, f"CD-{left_out} near") for left_out in (3, 1))
+    return stats.below(stats.paired(three, one, level=level).difference, 0.0)
+
+
+@dataclass(frozen=True)
+class ImagesSalience(ShowsImages):
+    """Untrained networks, which take seconds."""
+
+    name: ClassVar[str] = "images-salience"
+    title: ClassVar[str] = "Salience of items in the untrained network, over distance"
+    seeds: ClassVar[Mapping[str, int]] = {"quick": 10, "paper": 10}
+    runs: ClassVar[Runs] = "with its study"
+    smallest: ClassVar[tuple[str, ...]] = ("trial.recipe.evaluation_examples=20",)
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        return {f"d={d}": Need(untrained(scale, d), range(seeds)) for d in DISTANCES[scale]}
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {"B8": salience_rises}
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (shown.salience_table(results, DISTANCES[results.scale]),)
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.salience_figure(results, DISTANCES[results.scale]),)
+
+
+def untrained(scale: str, shift: int) -> Assigned:
+    """The network as it is drawn, on images of two factors."""
+    whole = cell(EXTRAPOLATION, scale=scale, shift=shift)
+    salience = whole.trial.probes[1].analysis
+    recipe = replace(whole.trial.recipe, steps=0, evaluate_at=(), evaluation_examples=100)
+    return replace(whole, trial=replace(whole.trial, recipe=recipe, probes=(Probe(salience),)))
+
+
+def salience_rises(results: Results, level: float) -> Verdict:
+    """B8: S(1;2) is larger at the largest distance than at none."""
+    near, far = (
+        shown.untrained_salience(results, end(DISTANCES[results.scale])) for end in (min, max)
+    )
+    return stats.above(stats.paired(far, near, level=level).difference, 0.0)
