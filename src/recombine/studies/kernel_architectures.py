@@ -21,7 +21,8 @@ from recombine.models.vit import ViT
 from recombine.stats import Verdict
 from recombine.studies.figure import Axis, Colour, Figure, Line, Mark, Panel
 from recombine.studies.kernel_cells import Assigned
-from recombine.studies.kernel_images import ShowsImages, cell
+from recombine.studies.kernel_images import DISTANCES, ShowsImages, cell
+from recombine.studies.kernel_images_shown import SLOPES
 from recombine.studies.kernel_reading import (
     answers,
     by_split,
@@ -41,7 +42,6 @@ from recombine.training.optimizers import Adam
 from recombine.training.recipe import Recipe
 from recombine.training.trial import Probe, Trial
 
-DISTANCES = {"quick": (0, 4, 8), "paper": (0, 20, 5, 10, 15)}
 TASKS: dict[str, ItemTask] = {
     "extrapolation": Addition(trained_items=SETS["extrapolation"]),
     "CD-3": ContextDependence(left_out=3),
@@ -55,7 +55,7 @@ TASKS: dict[str, ItemTask] = {
 }
 """By name, the most telling first."""
 PUBLISHED: dict[str, tuple[float, ...]] = {
-    "extrapolation": (0.557, 0.617, 0.70, 0.752, 0.779),
+    "extrapolation": tuple(SLOPES.values()),
     "CD-1": (0.894, 0.910, 0.940, 0.953, 0.963),
     "CD-2": (0.839, 0.870, 0.913, 0.942, 0.944),
     "CD-3": (0.503, 0.424, 0.363, 0.288, 0.229),

@@ -38,6 +38,8 @@ from recombine.training.trial import Probe, Trial
 
 FAR = {"quick": 8, "paper": 20}
 """Pixels by which the images of two factors are apart where they are far; near is 0."""
+DISTANCES = {"quick": (0, 4, 8), "paper": (0, 20, 5, 10, 15)}
+"""All distances of the paper, in the order in which they are run: the ends first."""
 ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 """The lines of claims B3, D2, and of D1 and F4."""
 PAPER_ONLY = ("CD-1 near",)

@@ -18,6 +18,7 @@ from recombine.studies import kernel_images_shown as shown
 from recombine.studies.figure import Figure
 from recombine.studies.kernel_cells import Assigned
 from recombine.studies.kernel_images import (
+    DISTANCES,
     FAR,
     AddsImages,
     ImagePart,
@@ -38,8 +39,6 @@ from recombine.training.trial import Probe
 
 SHORT = 4
 """`images-short` trains for the published epochs divided by this."""
-DISTANCES = {"quick": (0, 4, 8), "paper": (0, 5, 10, 15, 20)}
-"""Pixels by which the images of two factors are apart."""
 EXTRAPOLATION = Addition(trained_items=SETS["extrapolation"])
 
 
@@ -130,10 +129,10 @@ class ImagesSalience(ShowsImages):
         return {"B8": salience_rises}
 
     def tables(self, results: Results) -> tuple[Table, ...]:
-        return (shown.salience_table(results, DISTANCES[results.scale]),)
+        return (shown.salience_table(results, sorted(DISTANCES[results.scale])),)
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
-        return (shown.salience_figure(results, DISTANCES[results.scale]),)
+        return (shown.salience_figure(results, sorted(DISTANCES[results.scale])),)
 
 
 def untrained(scale: str, shift: int) -> Assigned:
