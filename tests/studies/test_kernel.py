@@ -140,6 +140,29 @@ def test_short_training_is_the_published_one_stopped_after_a_quarter() -> None:
     assert all(quick[name] == same[name] for name in quick.keys() & same.keys())
 
 
+@pytest.mark.parametrize(
+    ("three", "one", "outcome"),
+    [
+        ((0.3, 0.35, 0.4), (0.8, 0.9, 0.85), "reproduced"),
+        ((0.8, 0.9, 0.85), (0.3, 0.35, 0.4), "contradicted"),
+        ((0.4, 0.3, 0.4), (0.8, 0.45, 0.8), "inconclusive"),
+    ],
+)
+def test_more_left_out_is_judged_by_held_out_accuracy(
+    three: tuple[float, ...], one: tuple[float, ...], outcome: str
+) -> None:
+    cells = {}
+    for left_out, shares in ((3, three), (1, one)):
+        train = rows(ContextDependence(left_out=left_out))[1]
+        # what is trained has an accuracy of 1, and must not count
+        tables = [np.where(train, 1.0, share)[None] for share in shares]
+        outcomes = {i: Outcome({}, {"answers/accuracy": t}) for i, t in enumerate(tables)}
+        cells[f"CD-{left_out} near"] = Seeds(outcomes)
+    verdict = STUDY.part("images-short").judges()["D4"](Results("paper", "short", cells), 0.95)
+    assert verdict.outcome == outcome
+    assert verdict.effect == pytest.approx(np.mean(three) - np.mean(one))
+
+
 def test_salience_over_distance_is_measured_before_training() -> None:
     request = requests(["kernel/images-salience"], seeds=3)[0]
     cells = {

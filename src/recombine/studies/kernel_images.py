@@ -42,8 +42,6 @@ DISTANCES = {"quick": (0, 4, 8), "paper": (0, 20, 5, 10, 15)}
 """All distances of the paper, in the order in which they are run: the ends first."""
 ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 """The lines of claims B3, D2, and of D1 and F4."""
-PAPER_ONLY = ("CD-1 near",)
-"""Cells that no claim rests on: not run at quick scale."""
 LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
 SMALL = DeepConv(channels=(16, 32), kernel=3, dense=(64,))
 """The network of quick scale."""
@@ -97,17 +95,24 @@ class ImagePart(ShowsImages):
     runs: ClassVar[Runs] = "with its study"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]]
     """Name, task, and whether the images are far apart, the most telling first."""
+    paper_only: ClassVar[tuple[str, ...]] = ()
+    """Cells that no claim rests on: not run at quick scale."""
+    shortened: ClassVar[int] = 1
+    """At paper scale the published epochs are divided by this."""
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        part = self.shortened if scale == "paper" else 1
         return {
-            name: Need(cell(task, scale=scale, shift=FAR[scale] if far else 0), range(seeds))
+            name: Need(
+                cell(task, scale=scale, shift=FAR[scale] if far else 0, part=part), range(seeds)
+            )
             for name, task, far in self.wanted_at(scale)
         }
 
     @classmethod
     def wanted_at(cls, scale: str) -> tuple[tuple[str, ItemTask, bool], ...]:
         """The cells of a scale."""
-        return tuple(w for w in cls.wanted if scale == "paper" or w[0] not in PAPER_ONLY)
+        return tuple(w for w in cls.wanted if scale == "paper" or w[0] not in cls.paper_only)
 
     @classmethod
     def task(cls, name: str) -> ItemTask:
@@ -191,6 +196,7 @@ class ImagesContext(ImagePart):
 
     name: ClassVar[str] = "images-context"
     title: ClassVar[str] = "Context dependence on images: the shortcut in convolutional networks"
+    paper_only: ClassVar[tuple[str, ...]] = ("CD-1 near",)
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("CD-3 far", ContextDependence(left_out=3), True),
         ("CD-1 far", ContextDependence(left_out=1), True),

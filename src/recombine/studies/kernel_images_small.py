@@ -19,7 +19,6 @@ from recombine.studies.figure import Figure
 from recombine.studies.kernel_cells import Assigned
 from recombine.studies.kernel_images import (
     DISTANCES,
-    FAR,
     AddsImages,
     ImagePart,
     ShowsImages,
@@ -37,8 +36,6 @@ from recombine.tasks.context import ContextDependence
 from recombine.tasks.items import ItemTask
 from recombine.training.trial import Probe
 
-SHORT = 4
-"""`images-short` trains for the published epochs divided by this."""
 EXTRAPOLATION = Addition(trained_items=SETS["extrapolation"])
 
 
@@ -68,6 +65,7 @@ class ImagesShort(ImagePart):
     name: ClassVar[str] = "images-short"
     title: ClassVar[str] = "Adding images and context dependence, a quarter of the epochs"
     profiles: ClassVar[tuple[str, ...]] = ("short",)
+    shortened: ClassVar[int] = 4
     runs: ClassVar[Runs] = "by name"
     adds: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("extrapolation far", EXTRAPOLATION, True),
@@ -78,15 +76,6 @@ class ImagesShort(ImagePart):
         ("CD-1 near", ContextDependence(left_out=1), False),
     )
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = adds + depends
-
-    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
-        part = SHORT if scale == "paper" else 1
-        return {
-            name: Need(
-                cell(task, scale=scale, shift=FAR[scale] if far else 0, part=part), range(seeds)
-            )
-            for name, task, far in self.wanted
-        }
 
     def judges(self) -> Mapping[str, Judge]:
         return {"B7": distance_helps, "D4": more_left_out_hurts}
