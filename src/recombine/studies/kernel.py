@@ -7,7 +7,12 @@ from recombine.studies.kernel_images import (
     ImagesContext,
     ImagesEquivalence,
 )
-from recombine.studies.kernel_images_small import ImagesNear, ImagesSalience, ImagesShort
+from recombine.studies.kernel_images_small import (
+    ImagesBeside,
+    ImagesNear,
+    ImagesSalience,
+    ImagesShort,
+)
 from recombine.studies.kernel_theory import TheoryPart
 from recombine.studies.study import published
 
@@ -20,6 +25,7 @@ STUDY = published(
     ImagesEquivalence(),
     ImagesSalience(),
     ImagesNear(),
+    ImagesBeside(),
     ImagesShort(),
     DistancesPart(),
     ArchitecturesPart(),

@@ -1,6 +1,7 @@
 """Parts of `kernel` with images that two cores can finish at paper scale.
 
 `images-near`: the published training of the convolutional network, with images side by side.
+`images-beside`: the same for context dependence and equivalence.
 `images-short`: a quarter of it, also with images far apart, and on context dependence.
 `images-salience`: the network before training, at every distance.
 """
@@ -19,6 +20,7 @@ from recombine.studies.figure import Figure
 from recombine.studies.kernel_cells import Assigned
 from recombine.studies.kernel_images import (
     DISTANCES,
+    LINKED,
     AddsImages,
     ImagePart,
     ShowsImages,
@@ -28,6 +30,7 @@ from recombine.studies.kernel_images import (
     distance_helps,
     more_trained_items_help,
 )
+from recombine.studies.kernel_reading import by_split
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Runs
 from recombine.studies.table import Table
@@ -56,6 +59,49 @@ class ImagesNear(AddsImages):
             "B5": partial(more_trained_items_help, where="near"),
             "B6": partial(answers_add_up, part=ImagesNear),
         }
+
+
+@dataclass(frozen=True)
+class ImagesBeside(ImagePart):
+    """Context dependence and equivalence with images side by side: an hour of a core a seed."""
+
+    name: ClassVar[str] = "images-beside"
+    title: ClassVar[str] = "Context dependence and equivalence on images side by side"
+    runs: ClassVar[Runs] = "by name"
+    depends: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("CD-3 near", ContextDependence(left_out=3), False),
+    )
+    relates: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("equivalence near", LINKED, False),
+    )
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = depends + relates
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "D5": partial(new_combinations_are_harder, name="CD-3 near"),
+            "F6": partial(new_combinations_are_harder, name="equivalence near"),
+        }
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (
+            shown.accuracy_table(results, self.wanted),
+            shown.course_table(results, self.wanted, measure="accuracy"),
+        )
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (
+            shown.shares_figure(results, self.depends),
+            shown.accuracy_figure(results, self.relates),
+        )
+
+
+def new_combinations_are_harder(results: Results, level: float, *, name: str) -> Verdict:
+    """D5 and F6: unseen images of held-out combinations are harder than those of trained ones."""
+    held_out, trained = (
+        by_split(results[name], ImagesBeside.task(name), "answers/accuracy", trained=trained)
+        for trained in (False, True)
+    )
+    return stats.below(stats.paired(held_out, trained, level=level).difference, 0.0)
 
 
 @dataclass(frozen=True)
