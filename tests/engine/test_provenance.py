@@ -227,3 +227,11 @@ def test_processors_of_one_name_are_told_apart() -> None:
     name, _, kind = environment("cpu")["machine"].partition(" cores, ")[2].partition(" (")
     assert f": {name}\n" in path.read_text()
     assert re.fullmatch(r"family \d+, model \d+, stepping \d+\)", kind)
+
+
+def test_preloaded_libraries_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = environment.__wrapped__
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    assert "preloaded" not in fresh("cpu")
+    monkeypatch.setenv("LD_PRELOAD", "/opt/fast/libblas.so:/lib/malloc.so libm.so")
+    assert fresh("cpu")["preloaded"] == "libblas.so malloc.so libm.so"

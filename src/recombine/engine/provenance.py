@@ -34,6 +34,7 @@ def environment(device: str) -> dict[str, Any]:
         "device": device,
         "threads": 1,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {_cpu()}",
+        **_preloaded(),
     }
 
 
@@ -56,6 +57,12 @@ def _cpu() -> str:
     kind = ", ".join(f"{name.removeprefix('cpu ')} {told[name]}" for name in KIND if name in told)
     name = told.get("model name") or platform.processor() or "unknown processor"
     return f"{name} ({kind})" if kind else name
+
+
+def _preloaded() -> dict[str, str]:
+    """Libraries that LD_PRELOAD puts before all others: they may choose other kernels."""
+    names = [Path(word).name for word in os.environ.get("LD_PRELOAD", "").replace(":", " ").split()]
+    return {"preloaded": " ".join(names)} if names else {}
 
 
 def _commit() -> str:
