@@ -9,9 +9,11 @@ import pytest
 from recombine.analyses.additivity import rows
 from recombine.cell import Context, Outcome
 from recombine.conduct import everything, requests
+from recombine.spec import key_of
 from recombine.studies.kernel import STUDY
 from recombine.studies.kernel_cells import Dispersed, Forms, WideNets
 from recombine.studies.kernel_images_shown import course_table
+from recombine.studies.kernel_images_small import ImagesBeside
 from recombine.studies.kernel_reading import (
     conjunction_shares,
     inferred_values,
@@ -118,7 +120,7 @@ def test_more_trained_items_and_sums_are_judged_near_and_far() -> None:
 
 def test_long_parts_run_only_when_they_are_named() -> None:
     whole = {request.part.name for request in requests(["kernel"], scale="paper")}
-    assert not {"architectures", "images-distances", "images-near"} & whole
+    assert not {"architectures", "images-beside", "images-distances", "images-near"} & whole
     assert {"theory", "dense", "images-addition", "images-context"} <= whole
     assert requests(["kernel/architectures"])[0].part.name == "architectures"
     assert {r.part.name for r in everything(["kernel"])} == {part.name for part in STUDY.parts}
@@ -161,6 +163,40 @@ def test_more_left_out_is_judged_by_held_out_accuracy(
     verdict = STUDY.part("images-short").judges()["D4"](Results("paper", "short", cells), 0.95)
     assert verdict.outcome == outcome
     assert verdict.effect == pytest.approx(np.mean(three) - np.mean(one))
+
+
+@pytest.mark.parametrize(("claim", "name"), [("D5", "CD-3 near"), ("F6", "equivalence near")])
+@pytest.mark.parametrize(
+    ("held_out", "trained", "outcome"),
+    [
+        ((0.5, 0.45), (0.95, 0.91), "reproduced"),
+        ((0.95, 0.91), (0.5, 0.45), "contradicted"),
+        ((0.9, 0.5), (0.95, 0.94), "inconclusive"),
+    ],
+)
+def test_new_combinations_are_compared_with_new_images_of_trained_ones(
+    claim: str, name: str, held_out: tuple[float, ...], trained: tuple[float, ...], outcome: str
+) -> None:
+    part = STUDY.part("images-beside")
+    assert isinstance(part, ImagesBeside)
+    train = rows(part.task(name))[1]
+    pairs = zip(held_out, trained, strict=True)
+    outcomes = {
+        i: Outcome({}, {"answers/accuracy": np.where(train, old, new)[None]})
+        for i, (new, old) in enumerate(pairs)
+    }
+    verdict = part.judges()[claim](Results("paper", "as-run", {name: Seeds(outcomes)}), 0.95)
+    assert verdict.outcome == outcome
+    assert verdict.effect == pytest.approx(np.mean(held_out) - np.mean(trained))
+
+
+def test_side_by_side_is_trained_as_in_the_study() -> None:
+    """Seeds count for `images-context` and `images-equivalence` as well."""
+    whole = requests(["kernel/images-context"], scale="paper")[0].needs()
+    whole |= requests(["kernel/images-equivalence"], scale="paper")[0].needs()
+    beside = requests(["kernel/images-beside"], scale="paper")[0].needs()
+    assert set(beside) == {"CD-3 near", "equivalence near"}
+    assert all(key_of(beside[name].cell) == key_of(whole[name].cell) for name in beside)
 
 
 def test_salience_over_distance_is_measured_before_training() -> None:
