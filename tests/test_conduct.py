@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recombine import catalog
+from recombine import catalog, stats
 from recombine.cell import Outcome
 from recombine.conduct import (
     Found,
@@ -24,7 +24,9 @@ from recombine.engine import Ended, source_of, standing
 from recombine.errors import BadValue, RecombineError, UnknownName, UsageError
 from recombine.runs import Store, failed, finished, notes
 from recombine.spec import key_of
-from toys import Toy, ran
+from recombine.stats import Verdict
+from recombine.studies.results import Results
+from toys import Toy, ToyPart, ran
 
 
 @pytest.fixture(autouse=True)
@@ -221,6 +223,37 @@ def test_what_statistics_refuse_is_said_in_one_line(store: Store) -> None:
             put(store, need.cell, seed, value=float("nan"))  # type: ignore[arg-type]
     with pytest.raises(RecombineError, match=r"toy/one cannot be judged .* NaN"):
         answer(asked, store)
+
+
+@pytest.mark.parametrize(
+    ("main", "side", "n"), [((0, 1, 2), (0, 2), 2), ((0, 2, 3), (0, 1, 3), 2), ((1, 2), (1, 2), 2)]
+)
+def test_cells_are_paired_by_the_seeds_that_all_have(
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    main: tuple[int, ...],
+    side: tuple[int, ...],
+    n: int,
+) -> None:
+    def exceeds(results: Results, level: float) -> Verdict:
+        cells = (results[name].scalar("twice") for name in ("main", "side"))
+        return stats.above(stats.paired(*cells, level=level).difference, 0.0)
+
+    monkeypatch.setattr(ToyPart, "judges", lambda part: {"A1": exceeds})
+    (asked,) = requests(["toy/one"], seeds=4)
+    for (name, need), seeds in zip(asked.needs().items(), (main, side), strict=True):
+        for seed in seeds:
+            put(store, need.cell, seed, value=10.0**seed + (name == "main"))  # type: ignore[arg-type]
+    (_, verdict), *_ = answer(asked, store, available=True).finding.claims
+    assert verdict.n == n and verdict.effect == pytest.approx(1.0)
+
+
+def test_cells_without_a_seed_in_common_are_not_paired(store: Store) -> None:
+    (asked,) = requests(["toy/one"], seeds=2)
+    for seed, need in enumerate(asked.needs().values()):
+        put(store, need.cell, seed, value=1.0)  # type: ignore[arg-type]
+    with pytest.raises(RecombineError, match="no seed is done in every cell"):
+        answer(asked, store, available=True)
 
 
 def test_a_finding_says_what_made_its_records(store: Store) -> None:

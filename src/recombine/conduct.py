@@ -295,24 +295,55 @@ def answer(request: Request, store: Store, *, available: bool = False) -> Found:
             f"{request.name}: no seed of {', '.join(empty)} is done, so nothing can be judged; "
             "'recombine status' says what failed"
         )
+    made_with = _made_with(records)
+    shared = set.intersection(*(set(found) for found in outcomes.values()))
+    paired = {name: {s: found[s] for s in sorted(shared)} for name, found in outcomes.items()}
+    # Work that was interrupted, or failed, leaves some cells with other seeds than others have.
+    # Where claims pair cells by seed, the finding then rests on the seeds that every cell has.
+    # Judges see values in order of seed, without their seeds: where two cells have as many, but
+    # not the same, pairs would be wrong, and nobody would notice.
+    sets = {frozenset(found) for found in outcomes.values()}
+    if len({len(seeds) for seeds in sets}) < len(sets):
+        finding = _judged(request, paired, made_with, available=available)
+    else:
+        try:
+            finding = _judged(request, outcomes, made_with, available=available)
+        except RecombineError:
+            if not shared or len(sets) == 1:
+                raise
+            finding = _judged(request, paired, made_with, available=available)
+    return Found(finding, 0 if available else wanted - len(records))
+
+
+def _judged(
+    request: Request,
+    outcomes: Mapping[str, Mapping[int, Outcome]],
+    made_with: dict[str, str],
+    *,
+    available: bool,
+) -> Finding:
+    """Claims, tables and figures of a request, from these outcomes."""
     cells = {name: Seeds(found) for name, found in outcomes.items()}
     specs = {name: need.cell for name, need in request.needs().items()}
-    results = Results(request.scale, request.profile, cells, specs)
     most = max(cell.n for cell in cells.values())
+    if not most:
+        raise RecombineError(
+            f"{request.name}: no seed is done in every cell, so nothing can be judged; the same "
+            "command finishes what is missing"
+        )
     try:
-        finding = find(
+        return find(
             request.study,
             request.part,
-            results,
+            Results(request.scale, request.profile, cells, specs),
             command=replace(request, seeds=most).command if available else request.command,
-            made_with=_made_with(records),
+            made_with=made_with,
         )
     except ValueError as error:  # statistics refuse too few seeds, and numbers that are none
         raise RecombineError(
             f"{request.name} cannot be judged with {request.scale}, {request.profile}, {most} "
             f"seeds: {error}; what was run is in the store"
         ) from error
-    return Found(finding, 0 if available else wanted - len(records))
 
 
 def worth_showing(asked: Sequence[Request], store: Store) -> list[Request]:
