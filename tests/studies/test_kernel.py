@@ -120,7 +120,10 @@ def test_more_trained_items_and_sums_are_judged_near_and_far() -> None:
 
 def test_long_parts_run_only_when_they_are_named() -> None:
     whole = {request.part.name for request in requests(["kernel"], scale="paper")}
-    assert not {"architectures", "images-beside", "images-distances", "images-near"} & whole
+    assert (
+        not {"architectures", "images-apart", "images-beside", "images-distances", "images-near"}
+        & whole
+    )
     assert {"theory", "dense", "images-addition", "images-context"} <= whole
     assert requests(["kernel/architectures"])[0].part.name == "architectures"
     assert {r.part.name for r in everything(["kernel"])} == {part.name for part in STUDY.parts}
@@ -129,7 +132,10 @@ def test_long_parts_run_only_when_they_are_named() -> None:
 def test_short_training_is_the_published_one_stopped_after_a_quarter() -> None:
     whole = requests(["kernel/images-addition"], scale="paper")[0].needs()
     whole |= requests(["kernel/images-context"], scale="paper")[0].needs()
-    for name, need in requests(["kernel/images-short"], scale="paper")[0].needs().items():
+    short = requests(["kernel/images-apart"], scale="paper")[0].needs()
+    near = requests(["kernel/images-short"], scale="paper")[0].needs()
+    assert key_of(short["CD-3 near"].cell) == key_of(near["CD-3 near"].cell)
+    for name, need in [*near.items(), *short.items()]:
         mine, published = need.cell.trial, whole[name].cell.trial  # type: ignore[attr-defined]
         assert (mine.task, mine.model) == (published.task, published.model)
         assert 4 * mine.recipe.steps == published.recipe.steps
@@ -163,6 +169,42 @@ def test_more_left_out_is_judged_by_held_out_accuracy(
     verdict = STUDY.part("images-short").judges()["D4"](Results("paper", "short", cells), 0.95)
     assert verdict.outcome == outcome
     assert verdict.effect == pytest.approx(np.mean(three) - np.mean(one))
+
+
+@pytest.mark.parametrize(
+    ("part", "claims"), [("images-apart", "D6 D7"), ("images-context", "D1 D3")]
+)
+@pytest.mark.parametrize(
+    ("far", "near", "outcomes"),
+    [
+        ((0.2, 0.25, 0.22), (0.4, 0.44, 0.41), ("reproduced", "reproduced")),
+        ((0.7, 0.75, 0.72), (0.4, 0.44, 0.41), ("contradicted", "contradicted")),
+        ((0.4, 0.44, 0.41), (0.2, 0.6, 0.4), ("reproduced", "inconclusive")),
+    ],
+)
+def test_the_shortcut_is_judged_against_guessing_and_against_images_side_by_side(
+    part: str,
+    claims: str,
+    far: tuple[float, ...],
+    near: tuple[float, ...],
+    outcomes: tuple[str, str],
+) -> None:
+    train = rows(ContextDependence(left_out=3))[1]
+    cells = {
+        name: Seeds(
+            {
+                # what is trained has an accuracy of 1, and must not count
+                i: Outcome({}, {"answers/accuracy": np.where(train, 1.0, share)[None]})
+                for i, share in enumerate(shares)
+            }
+        )
+        for name, shares in (("CD-3 far", far), ("CD-3 near", near))
+    }
+    results = Results("paper", "as-run", cells)
+    judges = STUDY.part(part).judges()
+    guessing, nearer = (judges[claim](results, 0.95) for claim in claims.split())
+    assert (guessing.outcome, nearer.outcome) == outcomes
+    assert nearer.effect == pytest.approx(np.mean(far) - np.mean(near))
 
 
 @pytest.mark.parametrize(("claim", "name"), [("D5", "CD-3 near"), ("F6", "equivalence near")])

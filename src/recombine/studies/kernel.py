@@ -8,6 +8,7 @@ from recombine.studies.kernel_images import (
     ImagesEquivalence,
 )
 from recombine.studies.kernel_images_small import (
+    ImagesApart,
     ImagesBeside,
     ImagesNear,
     ImagesSalience,
@@ -27,6 +28,7 @@ STUDY = published(
     ImagesNear(),
     ImagesBeside(),
     ImagesShort(),
+    ImagesApart(),
     DistancesPart(),
     ArchitecturesPart(),
 )

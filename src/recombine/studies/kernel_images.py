@@ -205,7 +205,11 @@ class ImagesContext(ImagePart):
     )
 
     def judges(self) -> Mapping[str, Judge]:
-        return {"D1": takes_the_shortcut, "D2": learns_with_few_left_out, "D3": distance_hurts}
+        return {
+            "D1": partial(takes_the_shortcut, part=ImagesContext),
+            "D2": learns_with_few_left_out,
+            "D3": partial(distance_hurts, part=ImagesContext),
+        }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (shown.accuracy_table(results, self.wanted_at(results.scale)),)
@@ -219,9 +223,9 @@ def accuracy_of(results: Results, part: type[ImagePart], name: str) -> np.ndarra
     return by_split(results[name], part.task(name), "answers/accuracy", trained=False)
 
 
-def takes_the_shortcut(results: Results, level: float) -> Verdict:
-    """D1: CD-3 is answered worse than by guessing where the images are far apart."""
-    accuracy = accuracy_of(results, ImagesContext, "CD-3 far")
+def takes_the_shortcut(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
+    """D1 and D6: CD-3 is answered worse than by guessing where the images are far apart."""
+    accuracy = accuracy_of(results, part, "CD-3 far")
     return stats.below(stats.mean(accuracy, level=level), CHANCE)
 
 
@@ -231,9 +235,9 @@ def learns_with_few_left_out(results: Results, level: float) -> Verdict:
     return stats.above(stats.mean(accuracy, level=level), PASSES)
 
 
-def distance_hurts(results: Results, level: float) -> Verdict:
-    """D3: CD-3 is answered worse the farther the images are apart."""
-    far, near = (accuracy_of(results, ImagesContext, f"CD-3 {where}") for where in ("far", "near"))
+def distance_hurts(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
+    """D3 and D7: CD-3 is answered worse the farther the images are apart."""
+    far, near = (accuracy_of(results, part, f"CD-3 {where}") for where in ("far", "near"))
     return stats.below(stats.paired(far, near, level=level).difference, 0.0)
 
 

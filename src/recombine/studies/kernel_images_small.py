@@ -3,6 +3,7 @@
 `images-near`: the published training of the convolutional network, with images side by side.
 `images-beside`: the same for context dependence and equivalence.
 `images-short`: a quarter of it, also with images far apart, and on context dependence.
+`images-apart`: a quarter of it on context dependence, side by side and far apart.
 `images-salience`: the network before training, at every distance.
 """
 
@@ -28,7 +29,9 @@ from recombine.studies.kernel_images import (
     answers_add_up,
     cell,
     distance_helps,
+    distance_hurts,
     more_trained_items_help,
+    takes_the_shortcut,
 )
 from recombine.studies.kernel_reading import by_split
 from recombine.studies.results import Results
@@ -145,6 +148,36 @@ def more_left_out_hurts(results: Results, level: float) -> Verdict:
     """D4: CD-3 is answered worse than CD-1 where images lie side by side."""
     three, one = (accuracy_of(results, ImagesShort, f"CD-{left_out} near") for left_out in (3, 1))
     return stats.below(stats.paired(three, one, level=level).difference, 0.0)
+
+
+@dataclass(frozen=True)
+class ImagesApart(ImagePart):
+    """CD-3 over distance, for a quarter of the published epochs; all of them at quick scale."""
+
+    name: ClassVar[str] = "images-apart"
+    title: ClassVar[str] = "Context dependence over distance, a quarter of the epochs"
+    profiles: ClassVar[tuple[str, ...]] = ("short",)
+    shortened: ClassVar[int] = 4
+    runs: ClassVar[Runs] = "by name"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("CD-3 far", ContextDependence(left_out=3), True),
+        ("CD-3 near", ContextDependence(left_out=3), False),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "D6": partial(takes_the_shortcut, part=ImagesApart),
+            "D7": partial(distance_hurts, part=ImagesApart),
+        }
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (
+            shown.accuracy_table(results, self.wanted),
+            shown.course_table(results, self.wanted, measure="accuracy"),
+        )
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.shares_figure(results, self.wanted),)
 
 
 @dataclass(frozen=True)
