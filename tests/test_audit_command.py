@@ -47,6 +47,30 @@ def test_a_table_is_told_in_words_and_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ("--factors", "a", "b", "--test", "test", "val"),
+        ("--factors", "a,b", "--test", "test,val"),
+        ("--factors", "a, b", "--test", "test, val"),
+        ("--factors", "a", "--factors", "b", "--test", "test", "--test", "val"),
+    ],
+)
+def test_several_names_stand_apart_by_blanks_commas_or_options(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    marks = ["train", "train", "test", "val", "other", "train"]
+    cells = {"a": [*"xxyyxy"], "b": [*"uvuvuv"], "c": [*"123456"], "y": [0, 1, 1, 0, 0, 1]}
+    path = written(tmp_path, {**cells, "split": marks})
+    found = json.loads(audit(path, *words, "--json").out)
+    assert [each["name"] for each in found["factors"]] == ["a", "b"]
+    assert found["split"]["test"] == ["test", "val"]
+    path = written(tmp_path, {"a,b": [*"xxyyxy"], **cells, "split": marks})
+    found = json.loads(audit(path, "--factors", "a,b", "c", "--json").out)
+    assert [each["name"] for each in found["factors"]] == ["a,b", "c"]
+    assert "unknown column 'd'" in refused(audit(path, "--factors", "a,d"))
+
+
+@pytest.mark.parametrize(
     "name", ["table.csv", "table.parquet", "table.tsv", "table.csv.gz", "table-cr.csv"]
 )
 def test_every_kind_of_file_gives_the_same(name: str, tmp_path: Path) -> None:

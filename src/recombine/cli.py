@@ -164,12 +164,26 @@ def _diagnose(made: Parser) -> Parser:
 def _audit(made: Parser) -> Parser:
     made.add_argument("table", metavar="TABLE", help="a CSV or Parquet file, or a task's name")
     made.add_argument(
-        "--factors", nargs="+", default=[], metavar="COLUMN", help="default: all other columns"
+        "--factors",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="names, with blanks or commas between (default: all other columns)",
     )
     made.add_argument("--label", default="", metavar="COLUMN", help="what is to be predicted")
     made.add_argument("--split", default="", metavar="COLUMN", help="which rows are trained on")
-    made.add_argument("--train", nargs="+", default=[], metavar="VALUE", help="default: train")
-    made.add_argument("--test", nargs="+", default=[], metavar="VALUE", help="default: the others")
+    made.add_argument(
+        "--train", action="extend", nargs="+", default=[], metavar="VALUE", help="default: train"
+    )
+    made.add_argument(
+        "--test",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="VALUE",
+        help="default: the others",
+    )
     made.add_argument(
         "--labels",
         metavar="{classes,numbers}",

@@ -9,6 +9,7 @@ the first column that misses a cell.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -133,7 +134,8 @@ def _columns(opened: Opened, asked: Asked) -> tuple[str, str, tuple[str, ...]]:
         names = ", ".join(opened.frame.columns)
         raise UsageError(f"name the split column with --split (there are: {names})")
     others = [n for n in opened.frame.columns if n not in (label, split, *opened.labels)]
-    factors = asked.factors or opened.factors or tuple(others)
+    asked_for = _listed(asked.factors, opened.frame.columns)
+    factors = asked_for or opened.factors or tuple(others)
     for name in (label, split, *factors):
         if name not in opened.frame.columns:
             raise UnknownName("column", name, opened.frame.columns, where=opened.name)
@@ -146,6 +148,16 @@ def _columns(opened: Opened, asked: Asked) -> tuple[str, str, tuple[str, ...]]:
         many = f"{len(factors)} ({', '.join(factors[:20])})"
         raise BadValue("number of factors", many, f"1 to {MOST_FACTORS}; name some with --factors")
     return label, split, factors
+
+
+def _listed(given: tuple[str, ...], legal: Sequence[str]) -> tuple[str, ...]:
+    """Names, of which several may stand in one with commas between, unless a legal one has them."""
+    names: list[str] = []
+    for name in given:
+        parts = [part.strip() for part in name.split(",") if part.strip()]
+        apart = name not in legal and any(part in legal for part in parts)
+        names += parts if apart else [name]
+    return tuple(names)
 
 
 def _missing(
@@ -169,10 +181,11 @@ def _sides(cells: pl.Series, asked: Asked, name: str) -> tuple[tuple[str, ...], 
     """The split values that are training, and those that are tested."""
     there = [str(value) for value in cells.unique().sort()]
     shown = ", ".join(there[:12]) + (" …" if len(there) > 12 else "")
-    for value in (*asked.train, *asked.test):
+    named, tested = _listed(asked.train, there), _listed(asked.test, there)
+    for value in (*named, *tested):
         if value not in there:
             raise UnknownName("split value", value, there[:50], where=f"column '{name}'")
-    train = asked.train or tuple(v for v in there if v.casefold() in TRAIN_WORDS)
+    train = named or tuple(v for v in there if v.casefold() in TRAIN_WORDS)
     if not train:
         counts = dict(cells.value_counts().iter_rows())
         largest = max(there, key=lambda value: counts[value])  # the first of equals
@@ -180,7 +193,7 @@ def _sides(cells: pl.Series, asked: Asked, name: str) -> tuple[tuple[str, ...], 
             f"no value of split column '{name}' reads as training (there are: {shown}): "
             f"name it, as in --train {shlex.quote(largest)}"
         )
-    test = asked.test or tuple(v for v in there if v not in train)
+    test = tested or tuple(v for v in there if v not in train)
     both = sorted(set(train) & set(test))
     if both:
         raise UsageError(f"split value '{both[0]}' cannot be both --train and --test")
