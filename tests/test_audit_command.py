@@ -85,6 +85,7 @@ def test_every_kind_of_file_gives_the_same(name: str, tmp_path: Path) -> None:
     else:
         path.write_text(text)
     found = audit(path, "--json").json
+    assert found["notes"] == ["columns are separated by tabs"] * name.endswith("tsv")
     plain = audit(written(tmp_path, CONTEXT, "plain.csv"), "--json").json
     for each in (found, plain):
         del each["table"], each["summary"], each["notes"]

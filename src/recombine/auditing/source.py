@@ -117,7 +117,8 @@ def _text(path: Path, *, zipped: bool) -> Opened:
             source = _plain(sample + opened.read(), encoding)
     header, separator = _header(sample.decode(encoding, "replace"))
     if separator != ",":
-        notes.append(f"columns are separated by {'tabs' if separator == chr(9) else separator!r}")
+        sign = "tabs" if separator == "\t" else repr(separator)
+        notes.append(f"columns are separated by {sign}")
     _once(header, str(path))
     try:
         frame = pl.read_csv(source, separator=separator, infer_schema=False, glob=False)
