@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -52,6 +53,10 @@ def of_lane(stacked: Tensor, lane: int) -> Tensor:
 class Looped(Stack):
     """The abstract stack of looped lanes, with layers that go by the names of their parameters."""
 
+    channels_last: ClassVar[bool] = False
+    """Whether images lie in memory pixel by pixel before every layer: PyTorch then need not lay them
+    anew for its convolutions, which takes a fifth of the time of a residual network."""
+
     def __init__(
         self, seeds: Sequence[int], drawn: Sequence[Drawn], batch_norms: Sequence[str] = ()
     ) -> None:
@@ -73,8 +78,15 @@ class Looped(Stack):
 
     def each(self, layer: Callable[[int, Tensor], Tensor], h: Tensor) -> Tensor:
         """A layer applied lane by lane; inputs that are the same for all lanes come once."""
-        outputs = [layer(lane, of_lane(h, lane if len(h) > 1 else 0)) for lane in range(self.lanes)]
+        outputs = [
+            layer(lane, self._laid(of_lane(h, lane if len(h) > 1 else 0)))
+            for lane in range(self.lanes)
+        ]
         return outputs[0].unsqueeze(0) if len(outputs) == 1 else torch.stack(outputs)
+
+    def _laid(self, x: Tensor) -> Tensor:
+        pixels = self.channels_last and x.dim() == 4
+        return x.contiguous(memory_format=torch.channels_last) if pixels else x
 
     def convolved(self, name: str, h: Tensor, *, stride: int = 1, padding: int = 0) -> Tensor:
         """A convolution, with a bias if there is one of that name."""

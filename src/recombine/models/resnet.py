@@ -79,6 +79,8 @@ class ResNet(Model):
 class StackedResNet(Looped):
     """Sites: `stage.0` …, after the last ReLU of each stage; `pooled`; `output`."""
 
+    channels_last = True
+
     def __init__(self, seeds: Sequence[int], drawn: Sequence[Drawn], blueprint: ResNet) -> None:
         weights = [name.removesuffix("_weight") for name in drawn[0] if name.endswith("_weight")]
         norms = [name for name in weights if f"{name}_bias" in drawn[0] and name != "out"]
@@ -99,7 +101,7 @@ class StackedResNet(Looped):
             for b in range(self._blueprint.blocks):
                 h = self._block(f"s{s}b{b}", h, stride=2 if b == 0 and s > 0 else 1)
             h = tap(f"stage.{s}", h)
-        h = tap("pooled", h.mean((-1, -2)))
+        h = tap("pooled", self.each(lambda lane, x: x.mean((-1, -2)), h))
         h = self.dense("out", h)
         self.counted()
         return tap("output", h.unsqueeze(-1))
