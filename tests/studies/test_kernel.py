@@ -148,6 +148,32 @@ def test_short_training_is_the_published_one_stopped_after_a_quarter() -> None:
     assert all(quick[name] == same[name] for name in quick.keys() & same.keys())
 
 
+def test_the_short_residual_network_is_the_published_one_stopped_after_a_quarter() -> None:
+    whole = requests(["kernel/architectures"], scale="paper")[0].needs()
+    for part, name in (("residual-addition", "extrapolation"), ("residual-context", "CD-3")):
+        mine = requests([f"kernel/{part}"], scale="paper")[0].needs()[name].cell.trial  # type: ignore[attr-defined]
+        published = whole[f"resnet {name}"].cell.trial  # type: ignore[attr-defined]
+        assert mine.recipe.steps == 25 * (40_000 // 128)
+        steps, marks = published.recipe.steps, published.recipe.evaluate_at
+        assert replace(mine, recipe=replace(mine.recipe, steps=steps, evaluate_at=marks)) == (
+            published
+        )
+
+
+@pytest.mark.parametrize(("slope", "noise", "leaks"), [(0.43, 0.0, True), (1.0, 0.05, False)])
+def test_the_residual_network_leaks_where_held_out_sums_are_flat(
+    slope: float, noise: float, leaks: bool
+) -> None:
+    task = Addition()
+    z, train = rows(task)
+    rng = np.random.default_rng(0)
+    sums = task.values[z].sum(axis=1)
+    tables = [np.where(train, 1, slope) * sums + noise * rng.standard_normal(81) for _ in range(3)]
+    results = Results("paper", "short", {"extrapolation": answered(*tables)})
+    verdict = STUDY.part("residual-addition").judges()["C3"](results, 0.95)
+    assert (verdict.outcome == "reproduced") is leaks
+
+
 @pytest.mark.parametrize(
     ("three", "one", "outcome"),
     [

@@ -54,8 +54,8 @@ class Looped(Stack):
     """The abstract stack of looped lanes, with layers that go by the names of their parameters."""
 
     channels_last: ClassVar[bool] = False
-    """Whether images lie in memory pixel by pixel before every layer: PyTorch then need not lay them
-    anew for its convolutions, which takes a fifth of the time of a residual network."""
+    """Whether images lie in memory pixel by pixel before every layer: PyTorch then need not lay
+    them anew for its convolutions, which takes a fifth of the time of a residual network."""
 
     def __init__(
         self, seeds: Sequence[int], drawn: Sequence[Drawn], batch_norms: Sequence[str] = ()

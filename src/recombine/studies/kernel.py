@@ -14,6 +14,7 @@ from recombine.studies.kernel_images_small import (
     ImagesSalience,
     ImagesShort,
 )
+from recombine.studies.kernel_residual import ResidualAddition, ResidualContext
 from recombine.studies.kernel_theory import TheoryPart
 from recombine.studies.study import published
 
@@ -30,5 +31,7 @@ STUDY = published(
     ImagesShort(),
     ImagesApart(),
     DistancesPart(),
+    ResidualAddition(),
+    ResidualContext(),
     ArchitecturesPart(),
 )

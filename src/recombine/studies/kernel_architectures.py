@@ -160,6 +160,36 @@ def shortcut_rises(results: Results, level: float) -> Verdict:
     return stats.below(stats.paired(far, near, level=level).difference, 0.0)
 
 
+def coloured(which: str, task: ItemTask, *, scale: str, part: int = 1) -> Assigned:
+    """A network on photographs of items, trained for one part of so many of its time."""
+    adds = isinstance(task, Addition)
+    model: Model
+    if scale == "quick":
+        source, examples, batch, epochs, each = Images("digits"), 1000, 64, 6, 5
+        small = ViT(patch=4, depth=2, heads=2, head=16, width=32, hidden=32)
+        model = ResNet(channels=(8, 16)) if which == "resnet" else small
+        rate = 1e-3
+    else:
+        source = Images("cifar10", per_class=4000)
+        examples, batch, each = 40_000, 128, 100
+        epochs, rate = (100, 1e-3) if which == "resnet" else (200, 1e-4)
+        model = ResNet(augment=True) if which == "resnet" else ViT(augment=True)
+    steps = epochs * (examples // batch) // part
+    recipe = Recipe(
+        steps=steps,
+        batch=batch,
+        sampling="without-replacement",
+        examples=examples,
+        loss="squared" if adds else "logistic-sign",
+        optimizer=Adam(rate=rate),
+        evaluate_at=(0, steps // 2),
+        evaluation_examples=200 if scale == "quick" else 1000,
+        lanes="looped",
+    )
+    probe = Probe(Additivity(examples=each))
+    return Assigned(Trial(replace(task, inputs=source), model, recipe, (probe,)))
+
+
 @dataclass(frozen=True)
 class ArchitecturesPart(ShowsImages):
     """A residual network and a vision transformer."""
@@ -176,38 +206,10 @@ class ArchitecturesPart(ShowsImages):
             else ("extrapolation", "CD-1")
         )
         return {
-            f"{which} {name}": Need(self._cell(which, TASKS[name], scale), range(seeds))
+            f"{which} {name}": Need(coloured(which, TASKS[name], scale=scale), range(seeds))
             for name in names
             for which in ("resnet", "vit")
         }
-
-    def _cell(self, which: str, task: ItemTask, scale: str) -> Assigned:
-        adds = isinstance(task, Addition)
-        model: Model
-        if scale == "quick":
-            source, examples, batch, epochs, each = Images("digits"), 1000, 64, 6, 5
-            small = ViT(patch=4, depth=2, heads=2, head=16, width=32, hidden=32)
-            model = ResNet(channels=(8, 16)) if which == "resnet" else small
-            rate = 1e-3
-        else:
-            source = Images("cifar10", per_class=4000)
-            examples, batch, each = 40_000, 128, 100
-            epochs, rate = (100, 1e-3) if which == "resnet" else (200, 1e-4)
-            model = ResNet(augment=True) if which == "resnet" else ViT(augment=True)
-        steps = epochs * (examples // batch)
-        recipe = Recipe(
-            steps=steps,
-            batch=batch,
-            sampling="without-replacement",
-            examples=examples,
-            loss="squared" if adds else "logistic-sign",
-            optimizer=Adam(rate=rate),
-            evaluate_at=(0, steps // 2),
-            evaluation_examples=200 if scale == "quick" else 1000,
-            lanes="looped",
-        )
-        probe = Probe(Additivity(examples=each))
-        return Assigned(Trial(replace(task, inputs=source), model, recipe, (probe,)))
 
     def judges(self) -> Mapping[str, Judge]:
         return {"C1": both_leak, "C2": both_add_up}
