@@ -174,6 +174,7 @@ def test_the_residual_network_leaks_where_held_out_sums_are_flat(
     assert (verdict.outcome == "reproduced") is leaks
 
 
+@pytest.mark.parametrize(("part", "claim"), [("images-short", "D4"), ("images-beside", "D8")])
 @pytest.mark.parametrize(
     ("three", "one", "outcome"),
     [
@@ -183,7 +184,7 @@ def test_the_residual_network_leaks_where_held_out_sums_are_flat(
     ],
 )
 def test_more_left_out_is_judged_by_held_out_accuracy(
-    three: tuple[float, ...], one: tuple[float, ...], outcome: str
+    part: str, claim: str, three: tuple[float, ...], one: tuple[float, ...], outcome: str
 ) -> None:
     cells = {}
     for left_out, shares in ((3, three), (1, one)):
@@ -192,7 +193,7 @@ def test_more_left_out_is_judged_by_held_out_accuracy(
         tables = [np.where(train, 1.0, share)[None] for share in shares]
         outcomes = {i: Outcome({}, {"answers/accuracy": t}) for i, t in enumerate(tables)}
         cells[f"CD-{left_out} near"] = Seeds(outcomes)
-    verdict = STUDY.part("images-short").judges()["D4"](Results("paper", "short", cells), 0.95)
+    verdict = STUDY.part(part).judges()[claim](Results("paper", "short", cells), 0.95)
     assert verdict.outcome == outcome
     assert verdict.effect == pytest.approx(np.mean(three) - np.mean(one))
 
@@ -263,7 +264,7 @@ def test_side_by_side_is_trained_as_in_the_study() -> None:
     whole = requests(["kernel/images-context"], scale="paper")[0].needs()
     whole |= requests(["kernel/images-equivalence"], scale="paper")[0].needs()
     beside = requests(["kernel/images-beside"], scale="paper")[0].needs()
-    assert set(beside) == {"CD-3 near", "equivalence near"}
+    assert set(beside) == {"CD-3 near", "CD-1 near", "equivalence near"}
     assert all(key_of(beside[name].cell) == key_of(whole[name].cell) for name in beside)
 
 

@@ -1,7 +1,7 @@
 """Parts of `kernel` with images that two cores can finish at paper scale.
 
 `images-near`: the published training of the convolutional network, with images side by side.
-`images-beside`: the same for context dependence and equivalence.
+`images-beside`: the same for context dependence (CD-3, CD-1) and equivalence.
 `images-short`: a quarter of it, also with images far apart, and on context dependence.
 `images-apart`: a quarter of it on context dependence, side by side and far apart.
 `images-salience`: the network before training, at every distance.
@@ -66,13 +66,14 @@ class ImagesNear(AddsImages):
 
 @dataclass(frozen=True)
 class ImagesBeside(ImagePart):
-    """Context dependence and equivalence with images side by side: an hour of a core a seed."""
+    """Context dependence and equivalence with images side by side: an hour of a core a run."""
 
     name: ClassVar[str] = "images-beside"
     title: ClassVar[str] = "Context dependence and equivalence on images side by side"
     runs: ClassVar[Runs] = "by name"
     depends: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("CD-3 near", ContextDependence(left_out=3), False),
+        ("CD-1 near", ContextDependence(left_out=1), False),
     )
     relates: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("equivalence near", LINKED, False),
@@ -83,6 +84,7 @@ class ImagesBeside(ImagePart):
         return {
             "D5": partial(new_combinations_are_harder, name="CD-3 near"),
             "F6": partial(new_combinations_are_harder, name="equivalence near"),
+            "D8": partial(more_left_out_hurts, part=ImagesBeside),
         }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
@@ -127,7 +129,7 @@ class ImagesShort(ImagePart):
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = adds + depends
 
     def judges(self) -> Mapping[str, Judge]:
-        return {"B7": distance_helps, "D4": more_left_out_hurts}
+        return {"B7": distance_helps, "D4": partial(more_left_out_hurts, part=ImagesShort)}
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (
@@ -144,9 +146,9 @@ class ImagesShort(ImagePart):
         )
 
 
-def more_left_out_hurts(results: Results, level: float) -> Verdict:
-    """D4: CD-3 is answered worse than CD-1 where images lie side by side."""
-    three, one = (accuracy_of(results, ImagesShort, f"CD-{left_out} near") for left_out in (3, 1))
+def more_left_out_hurts(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
+    """D4 and D8: CD-3 is answered worse than CD-1 where images lie side by side."""
+    three, one = (accuracy_of(results, part, f"CD-{left_out} near") for left_out in (3, 1))
     return stats.below(stats.paired(three, one, level=level).difference, 0.0)
 
 
