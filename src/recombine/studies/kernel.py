@@ -2,6 +2,7 @@
 
 from recombine.studies.kernel_architectures import ArchitecturesPart, DistancesPart
 from recombine.studies.kernel_dense import DensePart
+from recombine.studies.kernel_depth import DepthPart
 from recombine.studies.kernel_images import (
     ImagesAddition,
     ImagesContext,
@@ -22,6 +23,7 @@ STUDY = published(
     "kernel",
     TheoryPart(),
     DensePart(),
+    DepthPart(),
     ImagesAddition(),
     ImagesContext(),
     ImagesEquivalence(),

@@ -43,17 +43,21 @@ PAPER_SCALES = (LAZY, "1e-1", "1e-2", RICH, "1e-4", "1e-5", "1e-6")
 CLOSE, ALIGNED, CHANCE = 0.04, 0.9, 0.75
 """The lines of claims A1, F3 and F2."""
 CD_WIDTH = 500
-"""Hidden units for context dependence at quick scale; the paper has 1,000, as for all others."""
+"""Hidden units for context dependence at quick scale; the paper has 1,000, as for addition."""
+EQUIVALENCE_WIDTH = {"quick": 1000, "paper": 10_000}
+"""Hidden units for equivalence."""
 
 
 def rate(task: ItemTask, scale: str, loss: Loss, width: int) -> float:
-    """Learning rates: the authors search them, these are the largest round ones that are stable."""
+    """Learning rates: the authors search them, these are the largest round ones that are stable.
+
+    A lazy net's largest eigenvalue grows with its width.
+    """
     sigma = float(scale)
     if isinstance(task, Addition):
         return {1.0: 0.002, 0.1: 0.01}.get(sigma, 0.02)
     if isinstance(task, Equivalence):
-        return {1.0: 0.02, 0.1: 0.1}.get(sigma, 0.3)
-    # A lazy net's largest eigenvalue grows with its width.
+        return {1.0: 0.02 * 1000 / width, 0.1: 0.1}.get(sigma, 0.3)
     base = {1.0: 0.02 * CD_WIDTH / width, 0.1: 0.05}.get(sigma, 0.1)
     return base * (5 if loss == "logistic-sign" else 1)
 
@@ -108,7 +112,7 @@ class DensePart(Part):
                 Equivalence(),
                 sigma,
                 "squared",
-                width=1000,
+                width=EQUIVALENCE_WIDTH[scale],
                 steps=3000 if quick else 10_000,
                 goal=1e-6,
             )
