@@ -2,11 +2,11 @@
 
 The authors' deep networks have 100 units a layer, σ = .1 and Adam. The course of learning is that
 of the rich network of one wide hidden layer, in small steps. While its answers are still tiny, the
-output's bias decides every sign, and half are right. Descent takes the bias away as it makes the
-answers grow; pairs pass it one kind after another, so accuracy rises in the published steps, .5,
-.75, 1. How long a step lasts is not stated: it is shown here and not judged. At σ = 1e-6 float32
-cannot show it, because a target of 1 minus an answer below 6e-8 is 1: the bias stands still, and
-signs are those of rounding.
+output's bias decides every sign, and half are right. Trained pairs pass it together. Held-out pairs
+do not follow, as in a kernel model, until features have formed; they do so one after another, and
+accuracy rises in the published steps, .5, .75, 1. How long a step lasts is not stated: it is shown
+here and not judged. At σ = 1e-6 float32 cannot show it, because a target of 1 minus an answer below
+6e-8 is 1: the bias stands still, and signs are those of rounding.
 """
 
 from __future__ import annotations
