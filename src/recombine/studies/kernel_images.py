@@ -212,7 +212,8 @@ class ImagesContext(ImagePart):
         }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
-        return (shown.accuracy_table(results, self.wanted_at(results.scale)),)
+        wanted = self.wanted_at(results.scale)
+        return shown.accuracy_table(results, wanted), shown.shares_table(results, wanted)
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return (shown.shares_figure(results, self.wanted_at(results.scale)),)

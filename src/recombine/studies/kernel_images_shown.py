@@ -11,6 +11,13 @@ from jaxtyping import Float
 from recombine import stats
 from recombine.analyses.additivity import rows as combinations
 from recombine.studies.figure import Axis, Bars, Colour, Figure, Line, Mark, Panel, Points, Rule
+from recombine.studies.kernel_images_printed import (
+    FAR,
+    KINDS,
+    SHARES,
+    of_cell,
+    on_mnist,
+)
 from recombine.studies.kernel_reading import (
     answers,
     by_split,
@@ -26,31 +33,6 @@ from recombine.tasks.items import ItemTask
 from recombine.theory.leak import slope
 
 Wanted = Sequence[tuple[str, ItemTask, bool]]
-SLOPES = {0: 0.557, 5: 0.617, 10: 0.70, 15: 0.752, 20: 0.779}
-"""Published slope of extrapolation by distance."""
-ADDED: dict[str, tuple[float, float, float]] = {
-    "extrapolation near": (SLOPES[0], 5.49, 0.9849),
-    "extrapolation far": (SLOPES[20], 3.10, 0.9894),
-    "interpolation near": (0.64, 4.92, 0.9877),
-    "interpolation far": (0.83, 2.46, 0.9904),
-}
-"""Published slope, error on held-out pairs, and additivity: ten seeds on MNIST, near: d = 0, far:
-d = 20. Slopes are of the value given to item +4 (extrapolation) or to items ±3 (interpolation)."""
-ACCURACY: dict[str, float] = {
-    "CD-3 far": 0.229,
-    "CD-3 near": 0.503,
-    "CD-1 far": 0.963,
-    "CD-1 near": 0.894,
-    "equivalence far": 0.89,
-    "equivalence near": 0.53,
-}
-"""Published accuracy on held-out combinations, the same way."""
-FAMILIAR: dict[str, float | str] = {
-    **dict.fromkeys(("CD-3 far", "CD-3 near", "CD-1 far", "CD-1 near"), ".945 to .976"),
-    "equivalence far": 0.885,
-    "equivalence near": 0.70,
-}
-"""Published accuracy on unseen images of trained combinations; one range for context dependence."""
 COLOURS: tuple[Colour, ...] = ("first", "second", "third", "fourth")
 
 
@@ -62,22 +44,26 @@ def addition_table(results: Results, wanted: Wanted) -> Table:
         cell = results[name]
         salience = cell.array("salience")[:, 0, 0]
         said = _slopes(salience, len(task.trained_items))
-        outer, error, share = ADDED[name]
+        printed = of_cell(name)
         measured: tuple[tuple[str, float | str | None, np.ndarray], ...] = (
-            ("slope, outermost items", outer, outermost_slope(answers(cell), task)),
+            ("slope, outermost items", printed.score, outermost_slope(answers(cell), task)),
             ("slope m, all held-out pairs", None, shrinkage(cell, task)[0]),
             ("m of the untrained kernel", None, said),
             ("untrained S(1;2)", None, salience),
-            ("MSE, held-out pairs", error, by_split(cell, task, "answers/error", trained=False)),
+            (
+                "MSE, held-out pairs",
+                printed.error,
+                by_split(cell, task, "answers/error", trained=False),
+            ),
             (
                 "MSE, trained pairs",
-                "1.9 to 3.0",
+                printed.trained,
                 by_split(cell, task, "answers/error", trained=True),
             ),
             ("MSE, trained pairs, training images", None, last(cell, "loss/train")),
-            ("additivity R²", share, last(cell, "additivity/test")),
+            ("additivity R²", printed.additivity, last(cell, "additivity/test")),
         )
-        rows += [(name, what, printed, stats.mean(ours)) for what, printed, ours in measured]
+        rows += [(name, what, paper, stats.mean(ours)) for what, paper, ours in measured]
     return Table(
         id="addition",
         title="Addition on images",
@@ -140,7 +126,8 @@ def addition_figure(results: Results, wanted: Wanted) -> Figure:
             Line(line, line, label="right", colour="muted"),
         ]
         if results.scale == "paper":
-            outer = ADDED[name][0]
+            outer = of_cell(name).score
+            assert outer is not None
             marks.append(Line(line, outer * line, label=f"published {outer:.2f}", colour="second"))
         panels.append(Panel(Axis("sum"), Axis("answer"), tuple(marks), title=name))
     return Figure(
@@ -162,9 +149,9 @@ def accuracy_table(results: Results, wanted: Wanted) -> Table:
         rows.append(
             (
                 name,
-                ACCURACY[name],
+                of_cell(name).score,
                 stats.mean(by_split(cell, task, "answers/accuracy", trained=False)),
-                FAMILIAR[name],
+                of_cell(name).trained,
                 stats.mean(by_split(cell, task, "answers/accuracy", trained=True)),
                 stats.mean(cell.array("salience")[:, 0, 0]),
                 stats.mean(last(cell, "loss/train")),
@@ -225,12 +212,32 @@ def shares_figure(results: Results, wanted: Wanted) -> Figure:
     return Figure(
         id="shares",
         title="Context dependence on images: accuracy, and the conjunctions behind it",
-        caption="Right: mean |value| by kind of conjunction, scaled to sum to 1. Published at "
-        "d = 20: CD-3 right .261, wrong .120, sensory .177, context .381, memorization .061; CD-1 "
-        ".546, .248, .115, .008, .083.",
+        caption="Right: mean |value| by kind of conjunction, scaled to sum to 1.",
         where="Figure: relative magnitudes of conjunctions",
         panels=(accuracy, Panel(Axis("conjunction"), Axis("share"), tuple(marks))),
         columns=2,
+    )
+
+
+def shares_table(results: Results, wanted: Wanted) -> Table:
+    """Relative magnitudes of the kinds of conjunctions, published beside ours."""
+    rows: list[tuple[Value, ...]] = []
+    for name, task, far in wanted:
+        found = conjunction_shares(results[name], task)
+        printed = SHARES[name.split()[0]] if far else (None,) * len(KINDS)
+        rows += [
+            (name, kind, paper, stats.mean(found[kind]))
+            for kind, paper in zip(KINDS, printed, strict=True)
+        ]
+    return Table(
+        id="shares",
+        title="The conjunctions behind the answers",
+        columns=("cell", "conjunction", "published (MNIST)", "ours"),
+        rows=tuple(rows),
+        where="Figure: relative magnitudes of conjunctions",
+        note=f"Mean |value| by kind, scaled to sum to 1; published at d = {FAR} only, after 100 "
+        "epochs. Right: the context with the feature that counts in it; wrong: with the other; "
+        "sensory: features without the context.",
     )
 
 
@@ -245,7 +252,7 @@ def salience_table(results: Results, distances: Sequence[int]) -> Table:
     for d in distances:
         salience = untrained_salience(results, d)
         one, two = (stats.mean(_slopes(salience, trained)) for trained in (1, 2))
-        printed = SLOPES.get(d) if results.scale == "paper" else None
+        printed = on_mnist("extrapolation", d).score if results.scale == "paper" else None
         rows.append((d, stats.mean(salience), one, printed, two))
     return Table(
         id="salience",
@@ -272,7 +279,7 @@ def salience_figure(results: Results, distances: Sequence[int]) -> Figure:
     said = Line.through(d, [stats.mean(_slopes(s, 1)) for s in found], "m of the untrained kernel")
     marks: list[Mark] = [said]
     if results.scale == "paper":
-        printed = np.array([SLOPES[int(x)] for x in d])
+        printed = np.array([on_mnist("extrapolation", int(x)).score for x in d], dtype=float)
         marks.append(Line(d, printed, label="published, trained networks", colour="second"))
     apart = Axis("distance d")
     return Figure(

@@ -90,6 +90,7 @@ class ImagesBeside(ImagePart):
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (
             shown.accuracy_table(results, self.wanted),
+            shown.shares_table(results, self.depends),
             shown.course_table(results, self.wanted, measure="accuracy"),
         )
 
@@ -135,6 +136,7 @@ class ImagesShort(ImagePart):
         return (
             shown.addition_table(results, self.adds),
             shown.accuracy_table(results, self.depends),
+            shown.shares_table(results, self.depends),
             shown.course_table(results, self.adds, measure="loss"),
             shown.course_table(results, self.depends, measure="accuracy"),
         )
@@ -175,6 +177,7 @@ class ImagesApart(ImagePart):
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (
             shown.accuracy_table(results, self.wanted),
+            shown.shares_table(results, self.wanted),
             shown.course_table(results, self.wanted, measure="accuracy"),
         )
 

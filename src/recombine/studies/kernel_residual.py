@@ -19,6 +19,7 @@ from recombine.studies import kernel_images_shown as shown
 from recombine.studies.figure import Axis, Figure, Line, Mark, Panel, Points
 from recombine.studies.kernel_architectures import TASKS, coloured
 from recombine.studies.kernel_images import ADDITIVE, ShowsImages
+from recombine.studies.kernel_images_printed import CIFAR, ITEMS, RESNET_ADDS, RESNET_KNOWS
 from recombine.studies.kernel_reading import (
     answers,
     by_split,
@@ -38,7 +39,7 @@ from recombine.tasks.items import ItemTask
 SHORTENED = 4
 """At paper scale the published epochs are divided by this."""
 WHOLE = "On CIFAR-10 the paper has 31,200 updates."
-GIVEN = {8: 1.84, 0: -1.61}
+GIVEN = dict(zip((8, 0), ITEMS["resnet extrapolation"], strict=True))
 """Published: the values that items +4 and −4 are given, after all epochs."""
 WHERE = "Figure: CIFAR-10"
 Measured = tuple[str, float | str | None, np.ndarray]
@@ -103,14 +104,14 @@ class ResidualAddition(ResidualPart):
         rows += [
             (
                 "slope, outermost items",
-                (GIVEN[8] - GIVEN[0]) / 8 if paper else None,
+                CIFAR["resnet extrapolation"].score if paper else None,
                 outermost_slope(answers(cell), task),
             ),
             ("slope m, all held-out pairs", None, shrinkage(cell, task)[0]),
             ("MSE, held-out pairs", None, by_split(cell, task, "answers/error", trained=False)),
             ("MSE, trained pairs", None, by_split(cell, task, "answers/error", trained=True)),
             ("MSE, trained pairs, training images", None, last(cell, "loss/train")),
-            ("additivity R²", ".967 to .984" if paper else None, last(cell, "additivity/test")),
+            ("additivity R²", RESNET_ADDS if paper else None, last(cell, "additivity/test")),
         ]
         table = _table("addition", "Addition on photographs", rows)
         return table, shown.course_table(results, self.wanted, measure="loss", whole=WHOLE)
@@ -161,8 +162,12 @@ class ResidualContext(ResidualPart):
         cell, task, paper = results[self.asked], self.task, results.scale == "paper"
         right = {t: by_split(cell, task, "answers/accuracy", trained=t) for t in (False, True)}
         rows: list[Measured] = [
-            ("accuracy, held-out combinations", 0.47 if paper else None, right[False]),
-            ("accuracy, trained combinations", ".79 to .82" if paper else None, right[True]),
+            (
+                "accuracy, held-out combinations",
+                CIFAR["resnet CD-3"].score if paper else None,
+                right[False],
+            ),
+            ("accuracy, trained combinations", RESNET_KNOWS if paper else None, right[True]),
             ("loss, training images", None, last(cell, "loss/train")),
             ("additivity R²", None, last(cell, "additivity/test")),
         ]
