@@ -95,3 +95,36 @@ def test_wrong_calls_are_refused() -> None:
         seen(z, order=3)
     with pytest.raises(BadValue, match="a mark a row"):
         additivity(np.ones(4), z, np.zeros(4, dtype=bool))
+
+
+def test_additivity_goes_by_the_size_of_the_numbers() -> None:
+    z = np.indices((4, 4)).reshape(2, -1).T
+    train = (z == 0).any(axis=1)
+    board = (-1.0) ** z.sum(axis=1)
+    for scale in (1e-7, 1.0, 1e7):
+        assert not is_additive(scale * board, z, train)
+        assert is_additive(scale * z.sum(axis=1), z, train)
+
+
+def test_numbers_do_not_mark_rows(unchecked: None) -> None:
+    z = np.indices((4, 4)).reshape(2, -1).T
+    with pytest.raises(BadValue, match="true or false"):
+        additivity(z.sum(axis=1).astype(float), z, (z == 0).any(axis=1).astype(int))
+
+
+def test_the_form_is_not_enough() -> None:
+    """Trained on a diagonal, no kernel model gives both factors values of their own."""
+    z = np.indices((4, 4)).reshape(2, -1).T
+    train = z[:, 0] == z[:, 1]
+    first, second = np.array([0.0, 1, 5, 2]), np.array([0.0, 3, -1, 1])
+    table = first[z[:, 0]] + second[z[:, 1]]
+    assert is_additive(table, z, train)
+    # f = b + S₁ a_i + S₂ a_j for any kernel and duals: both factors have the same values but for
+    # a share t of them, and the least squares over t stay far from zero
+    left = []
+    for share in [*np.linspace(-20, 20, 401), 1e6]:
+        one_hot = np.eye(4)
+        design = np.c_[np.ones(16), one_hot[z[:, 0]] + share * one_hot[z[:, 1]]][~train]
+        solved = np.linalg.lstsq(design, table[~train], rcond=None)[0]
+        left.append(((table[~train] - design @ solved) ** 2).sum())
+    assert min(left) > 9

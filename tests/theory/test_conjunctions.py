@@ -81,3 +81,8 @@ def test_a_kernel_of_other_factors_is_refused() -> None:
         kernel_matrix(np.ones(4), np.zeros((2, 3), int), np.zeros((2, 3), int))
     with pytest.raises(BadValue, match="at least two"):
         by_count([1.0])
+
+
+def test_combinations_of_other_sizes_are_not_spread(unchecked: None) -> None:
+    with pytest.raises(BadValue, match="as many on either side"):
+        kernel_matrix(by_count([0, 0.5, 1.0]), np.zeros((3, 2), int), np.zeros((2, 1), int))

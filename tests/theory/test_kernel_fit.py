@@ -87,3 +87,27 @@ def test_what_is_no_kernel_is_refused() -> None:
         hard_margin(np.eye(2), np.array([0.0, 1.0]))
     with pytest.raises(BadValue, match="0 or more"):
         ridge(np.eye(2), np.array([0.0, 1.0]), penalty=-1)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-4, 1e3, 1e6, 1e10])
+def test_a_largest_margin_does_not_depend_on_the_size_of_the_kernel(scale: float) -> None:
+    x = np.array([[2.0, -2, -3], [-1, -1, 2], [0, -3, -1], [1, 2, 2]])
+    y = np.array([1.0, -1, 1, -1])
+    machine = SVC(C=1e10, kernel="linear").fit(x, y)
+    kernel = scale * x @ x.T
+    fit = hard_margin(kernel, y)
+    assert fit.fits
+    assert fit.predict(kernel) == pytest.approx(machine.decision_function(x), abs=1e-6)
+    for seed in range(5):
+        kernel, _, y = problem(seed)
+        same = hard_margin(kernel, y)
+        fit = hard_margin(scale * kernel, y)
+        assert fit.predict(scale * kernel) == pytest.approx(same.predict(kernel), abs=1e-6)
+
+
+def test_tiny_targets_that_are_not_met_are_not_met() -> None:
+    kernel, y, _ = problem(0)
+    assert not ridge(np.zeros_like(kernel), 1e-8 * y).fits
+    assert ridge(kernel, 1e-8 * y).fits and ridge(kernel, 0 * y).fits
+    with pytest.raises(BadValue, match="penalty"):
+        ridge(kernel, y, penalty=float("nan"))

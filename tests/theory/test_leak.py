@@ -88,3 +88,20 @@ def test_impossible_saliences_are_refused() -> None:
         leak(([0, 1, 2], [0, 1, 2]), ([], [0]), (0.3, 0.3))
     with pytest.raises(BadValue, match="0 or more"):
         slope(1, 0.3, penalty=-1)
+
+
+def test_a_code_that_is_additive_but_for_rounding_leaks_nothing() -> None:
+    values, sets = ([1.0, 2, 5, 7], [3.0, -1, 2, 9]), ([0, 2], [1])
+    found = leak(values, sets, (0.5, 0.5 - 1.2e-16), intercept=True)
+    assert found.slopes == pytest.approx((1, 1)) and found.offset == pytest.approx(0)
+    near = leak(values, sets, (0.5, 0.5 - 1e-9), intercept=True)
+    assert near.offset == pytest.approx(0, abs=1e-6)
+
+
+def test_what_is_no_salience_or_item_is_refused(unchecked: None) -> None:
+    with pytest.raises(BadValue, match="saliences"):
+        slope(2, float("nan"))
+    with pytest.raises(BadValue, match="penalty"):
+        slope(2, 0.3, penalty=float("nan"))
+    with pytest.raises(BadValue, match="numbers of items"):
+        leak(([1, 2, 3], [1, 2]), ([True, False, False], [True, False]), (0.3, 0.3))

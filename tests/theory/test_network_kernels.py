@@ -171,3 +171,32 @@ def test_what_cannot_be_is_refused() -> None:
         gaussian(0.0)
     with pytest.raises(BadValue):
         one_hot(0)
+
+
+@pytest.mark.parametrize(
+    ("sharpness", "depth", "first"),
+    [(1.0, 3400, 0.0625), (0.1, 210, 0.24460), (0.05, 300, 0.24843)],
+)
+def test_a_deep_gaussian_network_keeps_its_limit(
+    sharpness: float, depth: int, first: float
+) -> None:
+    """Deviations underflow without a common factor; the values are by 800 digits."""
+    found = network_salience(2, activation=gaussian(sharpness), depth=depth)
+    assert found == pytest.approx([first, 1 - 2 * first], abs=1e-5)
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 1.0])
+def test_a_deep_gaussian_tangent_kernel_goes_on_as_it_was(sharpness: float) -> None:
+    """Past the point where deviations would underflow, saliences still only creep."""
+    phi = gaussian(sharpness)
+    before, after = (
+        network_salience(3, activation=phi, depth=depth, kind="ntk") for depth in (1200, 6000)
+    )
+    assert np.isfinite(after).all() and after == pytest.approx(before, abs=1e-3)
+
+
+def test_wrong_kernels_and_sizes_are_refused(unchecked: None) -> None:
+    with pytest.raises(UnknownName, match="legal: nngp, ntk"):
+        network_salience(2, kind="NNGP")  # type: ignore[arg-type]
+    with pytest.raises(BadValue, match="at least 1"):
+        biased_input(2, -4)

@@ -100,3 +100,8 @@ def test_impossible_values_are_refused() -> None:
         relations.invariance_margin(0.0, 0.0)
     with pytest.raises(BadValue, match="at least 2"):
         relations.ordering_values(0.3, items=1)
+
+
+def test_a_negative_penalty_is_refused() -> None:
+    with pytest.raises(BadValue, match="penalty"):
+        relations.invariance_margin(0.3, penalty=-0.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC  # type: ignore[import-untyped, unused-ignore]
 
-from recombine.errors import BadValue
+from recombine.errors import BadValue, UnknownName
 from recombine.theory import shortcut
 from recombine.theory.conjunctions import kernel_matrix
 from recombine.theory.kernel_fit import least_norm
@@ -148,3 +148,22 @@ def test_impossible_saliences_are_refused() -> None:
         shortcut.margin(0.3, 0.3)
     with pytest.raises(BadValue, match="1 to 3"):
         shortcut.held_out_margin(0.1, 0.1, left_out=4)
+
+
+def test_the_printed_machine_boundary_holds_where_it_says_so() -> None:
+    """Where kind 1 has its dual, the boundary is that of regression."""
+    for s1 in np.linspace(0.01, 0.16, 16):
+        printed = shortcut.svm_boundary_of_three(float(s1))
+        exact = shortcut.boundary(float(s1), method="svm")
+        if np.isnan(printed):
+            assert s1 < 0.0976 and exact == pytest.approx(shortcut.boundary(float(s1)))
+        else:
+            assert s1 > 0.0974 and exact == pytest.approx(printed)
+
+
+@pytest.mark.parametrize("ask", [shortcut.margin, shortcut.held_out_margin])
+def test_an_unknown_method_is_refused(unchecked: None, ask: object) -> None:
+    with pytest.raises(UnknownName, match="legal: regression, svm"):
+        ask(0.2, 0.05, method="SVM")  # type: ignore[operator]
+    with pytest.raises(BadValue, match="saliences"):
+        ask(float("nan"), 0.05)  # type: ignore[operator]

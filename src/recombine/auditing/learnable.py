@@ -9,13 +9,15 @@ function is
 
 because f is a weighted sum of similarities to training points, and similarity is a sum over the
 sets J on which two points agree (Lippl & Stachenfeld, theorem 4.2). So on the held-out
-combinations f lies in the span of the indicators of conjunctions that training shows. Training
-itself puts no further bound on it: the conjunction of *all* factors is different for each training
+combinations f lies in the span of the indicators of conjunctions that training shows. The labels
+of training bound it no further: the conjunction of *all* factors is different for each training
 combination and can take up whatever is left there, and no held-out combination shares it.
 
-So the held-out labels can be reached by some such f if and only if they can be reached within that
-span, which `conflict.py` decides. If they cannot, the rows of a witness cannot all be right in any
-kernel model. If they can, nothing is promised: a given kernel may still prefer another f.
+So the held-out labels can be reached by such an f only if they can be reached within that span,
+which `conflict.py` decides. If they cannot, the rows of a witness cannot all be right in any kernel
+model. If they can, nothing is promised. A given kernel may prefer another f, and there may be no
+kernel for this one: all v_J are made of the same coefficients, v_J(u) = s_J Σ a_i over the training
+points i that show u. (Trained on the diagonal of two factors, f = b + S₁ a_i + S₂ a_j elsewhere.)
 
 Values are names here. A kernel in which *2* lies between *1* and *3* knows more than the theorem
 allows it, and so does a network that changes its features while it learns.
@@ -58,7 +60,7 @@ def learnable(
     known: bool,
     rng: np.random.Generator,
 ) -> Learnable:
-    """Whether any kernel model at all can be right on every held-out combination.
+    """Whether what all kernel models have in common allows every held-out label.
 
     `known` says that sums of some lower order can: then so can these, which include them.
     """

@@ -63,18 +63,19 @@ def _additivity(audit: Audit) -> str:
         return "No kernel model, whatever its features, can be right on all held-out combinations."
     if decision.answer == "undecided":
         return (
-            "Whether some kernel model can be right on all held-out combinations was not decided: "
+            "Whether all kernel models must be wrong on a held-out combination was not decided: "
             "no clash was found in the part of the table that was searched."
         )
     if not decision.core:
         said = (
-            "Some kernel model could be right on every held-out combination, whatever its label: "
-            "each has conjunctions of its own, so the labels put nothing to the test here."
+            "What all kernel models have in common rules out no held-out label, whatever it is: "
+            "each combination has conjunctions of its own, so the labels put nothing to the test "
+            "here."
         )
     else:
         said = (
-            "Some kernel model could be right on every held-out combination: the labels are a sum "
-            "of values of the conjunctions that training shows."
+            "What all kernel models have in common rules out no held-out label: the labels are a "
+            "sum of values of the conjunctions that training shows. Nor does it promise any."
         )
     if audit.balance.untrained:
         said += " But no model answers with a class that training lacks."

@@ -297,5 +297,7 @@ def salience_figure(results: Results, distances: Sequence[int]) -> Figure:
 
 
 def _slopes(salience: Float[np.ndarray, " seed"], trained: int) -> Float[np.ndarray, " seed"]:
-    """The slope of a kernel model with each salience."""
-    return np.array([slope(trained, float(np.clip(s, 0.0, 0.5))) for s in salience])
+    """The slope of a kernel model with each salience; NaN where none was measured."""
+    return np.array(
+        [slope(trained, float(np.clip(s, 0.0, 0.5))) if s == s else np.nan for s in salience]
+    )

@@ -9,9 +9,13 @@ Proof: f(z) = Σ_i a_i Σ_J s_J 1[z_J = z_{i,J}] = Σ_J v_J(z_J) with v_J(u) = s
 u} a_i, and that is an empty sum when no training combination has u in the components J.
 
 So a model adds up values of the conjunctions it has seen, and a task can be solved on held-out
-combinations only if its targets there have that form. Here a table of numbers (targets, or what a
-network answers) is regressed on indicators of the seen conjunctions. The residual says how far it
-is from the form, R² how much of it has the form, the coefficients are the *conjunction values*.
+combinations *only if* its targets there have that form. The form is not enough: all v_J are made of
+the same a_i. (Trained on the diagonal of two factors, any kernel model answers b + S₁ a_i + S₂ a_j
+elsewhere: both factors have the same values, up to one share.)
+
+Here a table of numbers (targets, or what a network answers) is regressed on indicators of the seen
+conjunctions. The residual says how far it is from the form, R² how much of it has the form, the
+coefficients are the *conjunction values*.
 """
 
 from __future__ import annotations
@@ -88,6 +92,8 @@ def additivity(
 ) -> Additivity:
     """Regress a table of numbers over combinations on the conjunctions seen in training."""
     y = np.asarray(table, dtype=float)
+    if np.asarray(train).dtype != bool:  # numbers would choose rows, not mark them
+        raise BadValue("additivity: train", np.asarray(train).dtype.name, "a true or false a row")
     if not len(y) == len(z) == len(train) or not train.any():
         raise BadValue(
             "additivity", (len(y), len(z), int(train.sum())), "a number and a mark a row"
@@ -130,8 +136,12 @@ def _share(y: np.ndarray, residuals: np.ndarray) -> float:
 def is_additive(
     table: Float[np.ndarray, " n"], z: Combinations, train: Bool[np.ndarray, " n"]
 ) -> bool:
-    """Whether some kernel model could give these numbers on every combination, held out or not."""
-    return additivity(table, z, train).residual_test < 1e-6 * max(1.0, float(np.ptp(table)))
+    """Whether the numbers on held-out combinations have the form of every kernel model's answers.
+
+    If not, none can give them; if so, the theorem does not forbid it.
+    """
+    close = 1e-6 * float(np.ptp(table)) + 1e-12 * float(np.abs(table).max(initial=0.0))
+    return additivity(table, z, train).residual_test <= close
 
 
 def magnitudes(

@@ -103,6 +103,8 @@ def kernel_matrix(
     if factors_of(kappa) != left.shape[1]:
         legal = f"{2 ** left.shape[1]} numbers for {left.shape[1]} factors"
         raise BadValue("kernel by subset", f"{len(kappa)} numbers", legal)
+    if right.shape[1] != left.shape[1]:
+        raise BadValue("factors", [left.shape[1], right.shape[1]], "as many on either side")
     return np.asarray(np.asarray(kappa, dtype=float)[agreement(left, right)])
 
 

@@ -59,7 +59,7 @@ class Fit:
 
 def ridge(kernel: Kernel, targets: Vector, *, penalty: float = 0.0, intercept: bool = False) -> Fit:
     """The least-norm interpolator (penalty 0) or the ridge fit."""
-    if penalty < 0:
+    if not penalty >= 0:
         raise BadValue("ridge penalty", penalty, "0 or more")
     y = np.asarray(targets, dtype=float)
     middle = np.eye(len(y)) - 1 / max(len(y), 1) if intercept else np.eye(len(y))
@@ -71,7 +71,7 @@ def ridge(kernel: Kernel, targets: Vector, *, penalty: float = 0.0, intercept: b
     dual = middle @ (vectors @ scaled)
     b = float(np.mean(y - kernel @ dual)) if intercept else 0.0
     residual = np.abs(kernel @ dual + b - y).max(initial=0.0)
-    close = bool(residual <= 1e-6 * max(1.0, np.abs(y).max(initial=0.0)))
+    close = bool(residual <= 1e-6 * np.abs(y).max(initial=0.0))
     return Fit(np.asarray(dual), b, close)
 
 
@@ -87,6 +87,9 @@ def hard_margin(kernel: Kernel, labels: Vector, *, intercept: bool = True) -> Fi
         raise BadValue("labels", sorted(set(y.tolist())), "−1 and +1")
     if intercept and len(set(y.tolist())) == 1:  # nothing to separate: the intercept alone does
         return Fit(np.zeros_like(y), float(y[0]), True)
+    # The predictor does not depend on the kernel's scale, but what counts as small does.
+    size = float(np.abs(np.diag(kernel)).max(initial=0.0)) or 1.0
+    kernel = kernel / size
     support = _support(kernel, y, intercept=intercept)
     if support is None:
         return Fit(np.full_like(y, np.nan), np.nan, False)
@@ -97,9 +100,9 @@ def hard_margin(kernel: Kernel, labels: Vector, *, intercept: bool = True) -> Fi
         wrong = multipliers < -TIGHT * scale
         short = margins < 1 - TIGHT
         if not wrong.any() and not short.any():
-            return fit
+            return Fit(fit.dual / size, fit.intercept, True)
         support = (support & ~wrong) | short
-    return Fit(fit.dual, fit.intercept, False)
+    return Fit(fit.dual / size, fit.intercept, False)
 
 
 def _support(kernel: Kernel, y: Vector, *, intercept: bool) -> np.ndarray | None:

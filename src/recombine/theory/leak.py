@@ -36,6 +36,8 @@ from recombine.errors import BadValue
 
 Items = Sequence[float] | Float[np.ndarray, " _"]
 """The value of each item of a factor."""
+ADDITIVE = 1e-12
+"""With S₁₂ + λ below it a code counts as purely additive: rounding would decide the constant."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def leak(
     both = slopes(p, saliences, penalty=penalty)
     if min(p) < 1:
         raise BadValue("trained items", [list(t) for t in trained], "at least one of each factor")
-    if rest == 0:  # purely additive: the sum is learned as it is, as far as it is coded at all
+    if rest < ADDITIVE:  # the sum is learned as it is, as far as it is coded at all
         means = [float(x[marks].mean()) for x, marks in ((v, in_v), (w, in_w))]
         return Leak(both, sum(m for m, s in zip(means, saliences, strict=True) if s == 0))
     b, left = _sums(v, w, in_v, in_w, saliences, rest, None if intercept else base)
@@ -136,9 +138,9 @@ def _sums(
 
 def _rest(saliences: tuple[float, float], penalty: float) -> float:
     rest = 1 - sum(saliences)
-    if min(saliences) < 0 or rest < -1e-12:
+    if not (min(saliences) >= 0 and rest >= -1e-12):  # so that NaN is refused as well
         raise BadValue("saliences", list(saliences), "two numbers from 0 with a sum of at most 1")
-    if penalty < 0:
+    if not penalty >= 0:
         raise BadValue("ridge penalty", penalty, "0 or more")
     return max(rest, 0.0) + penalty
 
@@ -150,7 +152,7 @@ def _ratio(part: float, rest: float) -> float:
 def _marks(size: int, chosen: Sequence[int]) -> np.ndarray:
     marks = np.zeros(size, dtype=bool)
     for item in chosen:
-        if not 0 <= item < size:
-            raise BadValue("trained items", list(chosen), f"0 to {size - 1}")
+        if isinstance(item, (bool, np.bool_)) or not 0 <= item < size:
+            raise BadValue("trained items", list(chosen), f"numbers of items, 0 to {size - 1}")
         marks[item] = True
     return marks

@@ -17,8 +17,9 @@ every layer is trained in the lazy regime, the *NTK* governs: with c = 1/k(1),
 where k' = dk/dx equals E[φ'(u) φ'(v)]. A step has no NTK: its derivative is a spike.
 
 Salience is made of *differences* of x, which shrink like χᴸ when χ = k'(1)/k(1) < 1 (Gaussian). So
-we follow δ = 1 − x by formulas that keep its relative accuracy, and nothing is lost at any depth;
-following x itself in floating point breaks down near 150 layers.
+we follow δ = 1 − x by formulas that keep its relative accuracy; following x itself in floating
+point breaks down near 150 layers. A layer multiplies every δ below 1e-16 by χ, so only their ratios
+are left to know, and they are scaled up before they underflow: nothing is lost at any depth.
 
 Limits: χ < 1, saliences converge to something non-trivial. χ ≥ 1 (ReLU 1, quad 4/3, step ∞), S(C;C)
 → 1 and all others → 0: a very deep random network is a lookup table.
@@ -29,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -41,6 +42,8 @@ Values = Float[np.ndarray, " kernel"]
 Kind = Literal["nngp", "ntk"]
 SMALL = 0.05
 """Angles below which sin t − t cos t and t − sin t are taken from their series."""
+TINY, LIFT = 1e-200, 1e100
+"""Deviations below the first are multiplied by the second, all together."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,8 @@ def deviations(
 ) -> Values:
     """1 − κ/κ_full after `depth` layers, from an input kernel whose last entry is the full one.
 
-    The input kernel may go by count or by subset: layers act on each entry alone.
+    The input kernel may go by count or by subset: layers act on each entry alone. Where all are
+    below TINY they may have been scaled up together; their ratios are right.
     """
     phi = activation_of(activation)
     start = np.asarray(kappa, dtype=float)
@@ -164,11 +168,18 @@ def deviations(
     delta = (start[-1] - start) / start[-1]
     if (delta < 0).any() or (delta > 2).any():
         raise BadValue("input kernel", start.tolist(), "no entry beyond ± the last one")
-    if kind == "nngp":
-        for _ in range(depth):
-            delta = phi.step(delta)
-        return np.asarray(delta)
-    return _tangent(delta, phi, depth)
+    if kind not in get_args(Kind):
+        raise UnknownName("kernel", kind, get_args(Kind))
+    if kind == "ntk":
+        return _tangent(delta, phi, depth)
+    for _ in range(depth):
+        delta = phi.step(delta) * _lift(delta)
+    return np.asarray(delta)
+
+
+def _lift(delta: Values) -> float:
+    """What keeps deviations from underflowing, where a layer only multiplies them all by χ."""
+    return LIFT if 0 < delta.max() < TINY else 1.0
 
 
 def _tangent(delta: Values, phi: Activation, depth: int) -> Values:
@@ -180,7 +191,8 @@ def _tangent(delta: Values, phi: Activation, depth: int) -> Values:
         drop, moved = phi.slope_drop(delta), phi.step(delta)
         theta = (moved * inverse + (phi.chi - drop) * theta + drop) / (inverse + phi.chi)
         inverse = inverse / (inverse + phi.chi)
-        delta = moved
+        lift = _lift(delta)
+        delta, theta = moved * lift, theta * lift
     return theta
 
 
@@ -213,6 +225,8 @@ def biased_input(factors: int, dimension: int) -> Float[np.ndarray, " count"]:
 
     So the authors of the kernel study start their dense networks on one-hot inputs.
     """
+    if factors < 1 or dimension < factors:
+        raise BadValue("factors, inputs", [factors, dimension], "at least 1, and one input each")
     return np.asarray((2 * np.arange(factors + 1) + 1 / 3) / dimension)
 
 

@@ -94,8 +94,10 @@ def invariance_margin(first: float, joint: float | None = None, *, penalty: floa
     `first` is the salience of the relevant component, `joint` that of the pair (1 − 2 S₁ if none).
     """
     pair = 1 - 2 * first if joint is None else joint
-    if first < 0 or pair < -1e-12 or first + pair <= 0:
+    if not (first >= 0 and pair >= -1e-12 and first + pair > 0):
         raise BadValue("saliences", [first, pair], "numbers from 0, not both 0")
+    if not penalty >= 0:
+        raise BadValue("ridge penalty", penalty, "0 or more")
     return first / (first + pair + penalty)
 
 
@@ -109,6 +111,6 @@ def partial_exposure_margin(salience: float, *, intercept: bool = False) -> floa
 def _rest(salience: float, penalty: float) -> float:
     if not 0 <= salience <= 0.5 + 1e-12:
         raise BadValue("S(1;2)", salience, "a number from 0 to 0.5")
-    if penalty < 0:
+    if not penalty >= 0:
         raise BadValue("ridge penalty", penalty, "0 or more")
     return max(1 - 2 * salience, 0.0) + penalty

@@ -33,12 +33,12 @@ from __future__ import annotations
 import functools
 import math
 from itertools import chain, combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from recombine.errors import BadValue
+from recombine.errors import BadValue, UnknownName
 from recombine.theory.conjunctions import kernel_matrix
 from recombine.theory.kernel_fit import hard_margin, least_norm
 from recombine.theory.salience import complete, kernel_of
@@ -62,7 +62,7 @@ def generalises(first: float, second: float, *, items: int = 3) -> bool:
 
 def margin(first: float, second: float, *, items: int = 3, method: Method = "regression") -> float:
     """y f on the held-out cells when q = r = items, for saliences S1 and S2; NaN without a fit."""
-    _check(first, second, items, items)
+    _check(first, second, items, items, method)
     gram, test = _kinds(first, second, items)
     if method == "regression":
         duals = np.linalg.lstsq(gram, np.ones(3), rcond=1e-12)[0]
@@ -98,7 +98,7 @@ def _kinds(
 
 def boundary(first: float, *, items: int = 3, method: Method = "regression") -> float:
     """The S2 above which the held-out cells are answered right when q = r; ∞ if there is none."""
-    _check(first, 0.0, items, items)
+    _check(first, 0.0, items, items, method)
     if first == 0:
         return 0.0
     if method == "regression":  # 2 S2² + 2 r S1 S2 = S1 (1 − 3 S1 − 3 S2)
@@ -117,8 +117,14 @@ def boundary(first: float, *, items: int = 3, method: Method = "regression") -> 
 
 
 def svm_boundary_of_three(first: float) -> float:
-    """The same for q = r = 3 and a hard margin where kind 1 has dropped out, in closed form."""
-    return -first - 1 / 12 + math.sqrt(576 * first**2 + 24 * first + 1) / 12
+    """The same for q = r = 3 and a hard margin where kind 1 has dropped out, in closed form.
+
+    It has for S1 from about .0975 on; below, this is NaN, and the boundary is that of regression.
+    """
+    _check(first, 0.0, 3, 3)
+    second = -first - 1 / 12 + math.sqrt(576 * first**2 + 24 * first + 1) / 12
+    dual = 153 * first**2 + 117 * first * second - 12 * first + 24 * second**2 - 3 * second - 1
+    return second if dual > 0 else math.nan  # minus the dual of kind 1, up to a positive factor
 
 
 def held_out_margin(
@@ -134,7 +140,7 @@ def held_out_margin(
 
     `relative`: divided by the mean of y f over all trained cells.
     """
-    _check(first, second, items, left_out)
+    _check(first, second, items, left_out, method)
     labels, train, counts, averages = _cells(items, left_out)
     last = third(first, second)
     gram = first * averages[0] + second * averages[1] + last * averages[2]
@@ -202,9 +208,13 @@ def _cells(
     return y[first], train[first], np.bincount(where), averages
 
 
-def _check(first: float, second: float, items: int, left_out: int) -> None:
+def _check(
+    first: float, second: float, items: int, left_out: int, method: Method = "regression"
+) -> None:
+    if method not in get_args(Method):
+        raise UnknownName("method", method, get_args(Method))
     if not 1 <= left_out <= items:
         raise BadValue("items left out", left_out, f"1 to {items}")
-    if first < 0 or second < 0 or third(first, second) < -1e-9:
+    if not (first >= 0 and second >= 0 and third(first, second) >= -1e-9):
         legal = "S1 ≥ 0, S2 ≥ 0 with 3 S1 + 3 S2 ≤ 1"
         raise BadValue("saliences", [first, second], legal)
