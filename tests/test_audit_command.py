@@ -104,7 +104,7 @@ def test_json_is_one_object_with_everything(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kinds", "code"),
-    [("leak", 0), ("unlearnable", 1), ("leak,unlearnable", 1), ("any", 1), ("constant", 0)],
+    [("leak", 0), ("unlearnable", 1), ("leak, unlearnable", 1), ("any", 1), ("constant", 0)],
 )
 def test_the_exit_code_says_if_what_was_named_was_found(
     kinds: str, code: int, tmp_path: Path
@@ -162,6 +162,8 @@ WRONG: dict[str, tuple[list[str], list[str]]] = {
         ["--label", "y", "--split", "split", "--fail-on", "leek"],
         ["unknown finding 'leek' in --fail-on", "perhaps you meant 'leak'"],
     ),
+    "no finding": (["--label", "y", "--split", "split", "--fail-on", ""], ["unknown finding ''"]),
+    "page": (["--label", "y", "--split", "split", "--out", "/proc/x"], ["--out /proc/x"]),
     "kind of label": (
         ["--label", "y", "--split", "split", "--labels", "text"],
         ["labels = 'text'", "'classes' or 'numbers'"],
@@ -190,6 +192,22 @@ def test_an_empty_test_part_is_refused(tmp_path: Path) -> None:
 def test_the_larger_part_is_suggested_as_training(tmp_path: Path) -> None:
     path = written(tmp_path, {**XOR, "split": [part == "train" for part in XOR["split"]]})
     assert refused(audit(path)).endswith("as in --train true")
+
+
+def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, XOR)
+    path.write_text(path.read_text().replace("\n", "\n\n") + "\n\n")
+    said = audit(path, "--fail-on", "missing", "--json")
+    assert said.code == 0 and said.json["rows"]["read"] == 16
+    clash = said.json["additivity"]["clashes"][0]
+    assert [row["row"] for row in clash] == [11, 12, 15, 16]
+
+
+def test_parts_that_are_tested_together_are_told(tmp_path: Path) -> None:
+    table = dict(XOR, split=["train"] * 12 + ["Dev"] * 2 + ["test"] * 2)
+    path = written(tmp_path, table)
+    assert "is tested together: Dev, test (--test names some)" in " ".join(audit(path).out.split())
+    assert "tested together" not in audit(path, "--test", "test").out
 
 
 def test_a_label_that_is_no_number_is_refused(tmp_path: Path) -> None:

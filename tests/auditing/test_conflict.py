@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.svm import SVC
 
-from factor_tables import SUM, XOR, columns, corner, laid
+from factor_tables import SUM, XOR, audited, columns, corner, laid
 from recombine.auditing.conflict import Decision
 from recombine.auditing.learnable import learnable
 from recombine.auditing.span import peel
@@ -210,3 +210,33 @@ def test_peeling_leaves_what_a_loop_would(seed: int) -> None:
             break
         rows = kept
     assert np.flatnonzero(peel(ids)).tolist() == rows
+
+
+def test_a_proof_with_large_weights_is_found() -> None:
+    """Sums of pairs on part of a grid: 142 margins whose weights are no small fractions."""
+    rng = np.random.default_rng(10017)
+    sizes = rng.integers(2, 6, size=int(rng.integers(3, 5)))
+    z = product(tuple(sizes.tolist()))
+    z = z[rng.random(len(z)) < 0.8]
+    z = z[np.sort(rng.choice(len(z), 160, replace=False))]
+    table: dict[str, list[Any]] = {name: z[:, i].tolist() for i, name in enumerate("abcd")}
+    held = ((z[:, 0] < 3) & (z[:, 1] < 2)) | (z[:, 2] >= sizes[2] - 1)
+    table |= {
+        "y": (z[:, :3].sum(1) % 3).tolist(),
+        "split": np.where(held, "test", "train").tolist(),
+    }
+    done = audited(table, predictions=False)
+    assert [rule.expressible for rule in done.orders] == ["impossible", "impossible", "possible"]
+
+
+def test_scores_that_are_all_right_prove_it() -> None:
+    """Many classes, more margins than one program takes: the program of few violations decides."""
+    rng = np.random.default_rng(0)
+    v = [rng.normal(size=(size, 5)) for size in (6, 8, 8)]
+
+    def label(z: np.ndarray) -> np.ndarray:
+        return np.asarray(sum(v[f][z[:, f]] for f in range(3)).argmax(1))
+
+    table = columns((6, 8, 8), label, corner((6, 8, 8)))
+    done = audited(table, predictions=False)
+    assert [rule.expressible for rule in done.orders] == ["possible", "possible"]

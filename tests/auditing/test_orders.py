@@ -106,3 +106,38 @@ def test_rows_that_span_are_as_good_as_all(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(some) < train.shape[0] / 2
     assert np.linalg.matrix_rank(train[some].toarray()) == np.linalg.matrix_rank(train.toarray())
     assert not outside(held, free).any()
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_what_is_explained_counts_rows(classes: bool) -> None:
+    """Against least squares on the rows of the table, where combinations repeat unequally."""
+    rng = np.random.default_rng(3)
+    n = 120
+    z = np.stack([rng.integers(0, 3, n), rng.integers(0, 4, n)], axis=1)
+    held = z.sum(1) == 5
+    z[: n // 2] = 0, 1  # one combination that half of all rows show
+    y = (z[:, 0] * z[:, 1] > 1) if classes else z[:, 0] * z[:, 1] / 2
+    table = {"a": z[:, 0].tolist(), "b": z[:, 1].tolist(), "y": y.tolist()}
+    table["split"] = np.where(held, "test", "train").tolist()
+    done = audited(table)
+    train = np.array(table["split"]) == "train"
+    phi = np.c_[np.ones(n), np.eye(3)[z[:, 0]], np.eye(4)[z[:, 1]]][train]
+    wanted = np.asarray(y, dtype=float)[train]
+    apart = wanted - phi @ np.linalg.lstsq(phi, wanted, rcond=None)[0]
+    assert not done.orders[0].fitted
+    assert done.orders[0].explained == pytest.approx(1 - apart.var() / wanted.var(), abs=1e-6)
+
+
+def test_a_part_of_the_grid_that_was_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recombine.auditing.conflict.MOST_MARGINS", 60)
+    rng = np.random.default_rng(0)
+    v = [rng.normal(size=(size, 5)) for size in (6, 8, 8)]
+
+    def label(z: np.ndarray) -> np.ndarray:
+        return np.asarray(sum(v[f][z[:, f]] for f in range(3)).argmax(1))
+
+    done = audited(columns((6, 8, 8), label, corner((6, 8, 8))), predictions=False)
+    asked = [rule.order for rule in done.orders if rule.sampled is not None]
+    assert asked, "nothing was sampled"
+    for order in asked:
+        assert any(f"of conjunctions of up to {order} can" in line for line in done.sampled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -107,13 +107,15 @@ def audit(
     that read *train*, and all others, if none are named. The seed matters only where a part of the
     table is drawn, which `Audit.sampled` then says.
     """
-    if order < 0:
+    if not _whole(order):
         raise BadValue("order", order, "a whole number from 0 up; 0: nothing about orders is asked")
-    if seed < 0:
+    if not _whole(seed):
         raise BadValue("seed", seed, "a whole number from 0 up")
     told = progress or (lambda _: None)
     told("reading")
-    asked = Asked(_names(factors), label, split, _names(train), _names(test), labels, missing)
+    asked = Asked(
+        _names(factors), str(label), str(split), _names(train), _names(test), labels, missing
+    )
     read = factored(table, asked)
     classes = bool(read.classes)
     told("combinations")
@@ -158,9 +160,18 @@ def _orders(
     return tuple(made)
 
 
-def _names(given: Sequence[str]) -> tuple[str, ...]:
-    """One name is as good as a list of one."""
-    return (given,) if isinstance(given, str) else tuple(str(name) for name in given)
+def _whole(value: object) -> bool:
+    """Whether this is a whole number from 0 up."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _names(given: object) -> tuple[str, ...]:
+    """One name is as good as a list of one, and None as none; values are compared as written."""
+    if given is None:
+        return ()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return (str(given),)
+    return tuple(str(name) for name in given)
 
 
 def _predicted(

@@ -60,6 +60,8 @@ class Decision:
     unexplained: float
     """For numbers, the least share of their variance that any sum leaves, or 0 where that was not
     settled; for classes 0."""
+    unexplained_at_most: float
+    """For numbers, a share that some sum does not exceed: the same where it was settled."""
     sampled: int | None
     """Rows put to the linear programs, if not all of the core."""
 
@@ -81,7 +83,7 @@ def decide(
     """
     core = np.flatnonzero(peel(ids))
     if not len(core):
-        return Decision("possible", len(y), 0, (), 0, 0, 0.0, None)
+        return Decision("possible", len(y), 0, (), 0, 0, 0.0, 0.0, None)
     ids, labels, z = ids[core], y[core], z[core]
     groups = alike(ids, labels)
     found = [_pair(a, b, classes=classes) for a, b in groups.differing[:witnesses].tolist()]
@@ -92,12 +94,12 @@ def decide(
         )
         found += [Witness(tuple(one_each[list(w.rows)].tolist()), w.weights) for w in corners]
     if len(found) >= witnesses == 1:
-        return Decision("impossible", len(y), len(core), (), 1, len(core), 0.0, None)
+        return Decision("impossible", len(y), len(core), (), 1, len(core), 0.0, 1.0, None)
     right, left, settled = _least_squares(
         ids, labels, classes=classes, weight=weight[core], rng=rng
     )
     if right.all() and not found:
-        return Decision("possible", len(y), len(core), (), 0, 0, 0.0, None)
+        return Decision("possible", len(y), len(core), (), 0, 0, 0.0, 0.0, None)
     more, sampled, none_left = _search(ids, labels, z, groups, found, classes=classes, rng=rng)
     found += more
     at_most = int((~right).sum())
@@ -106,8 +108,9 @@ def decide(
     answer: Answer = "undecided"
     if found or (not classes and settled):
         answer = "impossible"
-    elif none_left:
+    elif none_left or (classes and not at_most):  # scores that put every row's class first
         answer, at_most = "possible", 0
+    left *= _share(y, core, weight) if answer == "impossible" else 0.0
     return Decision(
         answer,
         len(y),
@@ -115,7 +118,8 @@ def decide(
         tuple(Witness(tuple(int(core[r]) for r in w.rows), w.weights) for w in found),
         wrong_at_least=_at_least(groups, found) if answer == "impossible" else 0,
         wrong_at_most=at_most,
-        unexplained=left * _share(y, core, weight) if answer == "impossible" and settled else 0.0,
+        unexplained=left if settled else 0.0,
+        unexplained_at_most=left,
         sampled=sampled if answer != "possible" else None,
     )
 

@@ -97,6 +97,7 @@ def factored(source: Any, asked: Asked) -> Factored:
     text = {name: column(opened.frame, name, opened.name) for name in (*factors, label, split)}
     missing, whole = _missing(text, factors, keep=asked.missing == "keep")
     train, test = _sides(text[split].filter(whole), asked, split)
+    pooled = _pooled(test, asked, split)
     side = text[split].is_in([*train, *test]).fill_null(False).to_numpy() & whole
     kept = pl.Series(side)
     cells = {name: text[name].filter(kept) for name in text}
@@ -119,7 +120,7 @@ def factored(source: Any, asked: Asked) -> Factored:
         unused=int(whole.sum() - side.sum()),
         missing=missing,
         kept_missing=asked.missing == "keep",
-        notes=(*opened.notes, *notes),
+        notes=(*opened.notes, *pooled, *notes),
     )
 
 
@@ -203,6 +204,15 @@ def _sides(cells: pl.Series, asked: Asked, name: str) -> tuple[tuple[str, ...], 
             "with --split that sets rows apart for testing"
         )
     return train, test
+
+
+def _pooled(test: tuple[str, ...], asked: Asked, name: str) -> tuple[str, ...]:
+    """What is tested together though nobody said so."""
+    if asked.test or len(test) < 2:
+        return ()
+    more = " …" if len(test) > 12 else ""
+    together = f"{', '.join(test[:12])}{more}"
+    return (f"all of '{name}' but training is tested together: {together} (--test names some)",)
 
 
 def _coded(cells: pl.Series) -> tuple[tuple[str, ...], Int[np.ndarray, " row"]]:

@@ -136,16 +136,17 @@ def _unlearnable(audit: Audit) -> Iterator[Finding]:
     else:
         weight = "problem" if decision.unexplained > LITTLE else "note"
         text = (
-            f"No kernel model, whatever its features, can explain more than "
-            f"{1 - decision.unexplained:.4%} of the variance of the label on the held-out "
-            "combinations: it is not additive in the conjunctions that training shows."
+            f"No kernel model, whatever its features, {bound(decision.unexplained)} of the "
+            "label on the held-out combinations: it is not additive in the conjunctions that "
+            "training shows."
         )
         if not decision.unexplained:
-            weight = "caution"
+            weight = "caution" if decision.unexplained_at_most > LITTLE else "note"
             text = (
                 "On the held-out combinations the label is not additive in the conjunctions that "
                 "training shows, so no kernel model, whatever its features, is exact; by how much "
-                "was not settled."
+                "was not settled (some sum of their values leaves "
+                f"{decision.unexplained_at_most:.2g} of the variance)."
             )
         if audit.leakage.noise:
             text += f" (Part of it may be noise, of about {audit.leakage.noise:.3g}.)"
@@ -154,7 +155,22 @@ def _unlearnable(audit: Audit) -> Iterator[Finding]:
         "them learnable, train on combinations that share more with them (coverage below says "
         "which pairs are new), or accept the rows as a test of what kernels cannot do."
     )
+    alike = sum(len(witness.rows) == 2 for witness in decision.witnesses)
+    if alike:
+        text += (
+            f" {'Each clash' if alike == len(decision.witnesses) else f'Of the clashes, {alike:,}'}"
+            " is of two combinations that differ only in values that training never shows."
+        )
+        rest = advice if alike < len(decision.witnesses) else "Show each value in training."
+        advice = f"No model can tell apart, but by luck, what training never shows. {rest}"
     yield Finding("unlearnable", weight, text, advice, rows)
+
+
+def bound(unexplained: float) -> str:
+    """The rest of a sentence on what can be explained, also where nearly all can be."""
+    if unexplained < 1e-4:
+        return f"can explain the last {unexplained:.2g} of the variance"
+    return f"can explain more than {1 - unexplained:.2%} of the variance"
 
 
 def _misled(audit: Audit) -> Iterator[Finding]:
@@ -171,11 +187,21 @@ def _misled(audit: Audit) -> Iterator[Finding]:
         f"{'comes' if never.sum() == 1 else 'come'} out right in no kernel tried, from additive "
         "codes to lookup tables and for ReLU networks of 1 to 4 layers."
     )
+    told = " (the contributions below say which conjunctions mislead)" * bool(prediction.parts)
     advice = (
         "What training shows points the other way there. A network that stays near its "
         "initialisation will fail on these rows; add training combinations that tell the rule "
-        "from the one it would follow (the contributions below say which conjunctions mislead)."
+        f"from the one it would follow{told}."
     )
+    tied = int(prediction.never_decided.sum())
+    if tied:
+        which = "all" if tied == never.sum() else f"{tied:,}"
+        text += f" On {which} of them no kernel decides: classes tie."
+    if tied == never.sum():
+        advice = (
+            "Training says nothing there. Only a model that learns other features, or luck, gets "
+            "these rows right; add training combinations that share more with them."
+        )
     places = [p for p, lost in zip(prediction.places, never, strict=True) if lost]
     rows = tuple(example(audit, place) for place in places[:MOST_ROWS])
     # A part of the grid may point another way than the whole does.
@@ -239,6 +265,9 @@ def _labels(audit: Audit) -> Iterator[Finding]:
         text = f"{balance.top:.1%} of the training rows have the label '{name}'."
         advice = "Accuracy says little here: report the rarer classes by themselves, or balance."
         yield Finding("imbalance", "caution" if balance.top < 1 else "problem", text, advice)
+    if balance.spread[0] == 0:
+        text = f"All training rows have the label {balance.mean[0]:g}."
+        yield Finding("imbalance", "problem", text, "There is nothing to learn from one number.")
     if balance.shift >= SHIFTED:
         if balance.labels:
             text = (

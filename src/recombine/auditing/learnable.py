@@ -72,7 +72,7 @@ def learnable(
     places = np.flatnonzero(asked)
     if known:
         core = int(peel(found.ids[places]).sum())
-        decision = Decision("possible", len(places), core, (), 0, 0, 0.0, None)
+        decision = Decision("possible", len(places), core, (), 0, 0, 0.0, 0.0, None)
         return Learnable(decision, tuple(places.tolist()), int(held.sum()), 0)
     decision = decide(
         found.ids[places],

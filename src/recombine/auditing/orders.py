@@ -19,12 +19,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Shaped
+from jaxtyping import Bool, Float, Shaped
+from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
 from recombine.auditing.combinations import Combinations
-from recombine.auditing.conflict import Answer, decide
+from recombine.auditing.conflict import Answer, Decision, decide
 from recombine.auditing.conjunctions import Conjunctions
 from recombine.auditing.span import EXACT, least_squares, matrices, outside, spanning
+
+ROUGH = 1e-4
+"""How far least squares is taken where only a share of variance is wanted, which errs by less."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,13 @@ class OrderRule:
     expressible: Answer
     fitted: bool
     explained: float
-    """Share of the training labels' variance that such an f explains: the best one, or where there
-    are many more combinations than conjunctions, the best on a part that spans them."""
+    """Share of the training rows' variance that the best such f explains."""
     right: int
     wrong: int
     free: int
     """Held-out combinations fixed by training and right, fixed and wrong, not fixed."""
+    sampled: int | None
+    """Combinations among which clashes were sought, if not all that could clash."""
 
 
 def order_rule(
@@ -67,21 +72,33 @@ def order_rule(
     apart = wanted - centre - train @ v
     scale = float(np.abs(wanted - centre).max()) or 1.0
     fitted = bool(np.abs(apart).max() <= 10 * EXACT * scale)
-    spread = float(np.sum(weight @ (wanted - centre) ** 2))
-    explained = 1 - float(np.sum(weight @ apart**2)) / spread if spread > 0 else 1.0
+    explained = 1.0 if fitted else _explained(train, wanted - centre, weight)
     counts = (0, 0, int(held.sum()))
     if fitted and held.any():
         loose = outside(test, free)
         right = _right(test @ v + centre, combinations.test.y[held], names, scale)
         counts = (int((right & ~loose).sum()), int((~right & ~loose).sum()), int(loose.sum()))
     answer: Answer
+    sampled: int | None = None
     if known or (fitted and counts[0] == held.sum() and not _changed(combinations)):
         answer = "possible"
     elif not classes and (not fitted or counts[1]):
         answer = "impossible"
     else:
-        answer = _expressible(combinations, found, order, classes=classes, rng=rng)
-    return OrderRule(order, answer, fitted, explained, *counts)
+        decision = _expressible(combinations, found, order, classes=classes, rng=rng)
+        answer, sampled = decision.answer, decision.sampled
+    return OrderRule(order, answer, fitted, explained, *counts, sampled)
+
+
+def _explained(
+    phi: sparse.csr_matrix, wanted: Float[np.ndarray, "row output"], weight: np.ndarray
+) -> float:
+    """The share of the variance that Φ v explains, over rows: a combination may have several."""
+    root = np.sqrt(weight.astype(float))[:, None]
+    scaled = sparse.diags(root[:, 0]).tocsr() @ phi
+    v = least_squares(scaled, root * wanted, tolerance=ROUGH).v
+    spread = float(np.sum((root * wanted) ** 2))
+    return 1 - float(np.sum((root * (wanted - phi @ v)) ** 2)) / spread
 
 
 def _changed(combinations: Combinations) -> bool:
@@ -97,7 +114,7 @@ def _expressible(
     *,
     classes: bool,
     rng: np.random.Generator,
-) -> Answer:
+) -> Decision:
     """Whether one sum can be right on train and test; where they contradict, on the test."""
     both = combinations.trained | combinations.tested
     y = np.where(combinations.tested, combinations.test.y, combinations.train.y)
@@ -110,7 +127,7 @@ def _expressible(
         weight=(combinations.train.count + combinations.test.count)[both],
         rng=rng,
         witnesses=1,
-    ).answer
+    )
 
 
 def _outputs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from recombine.auditing import judging
 from recombine.auditing.judging import example
 
 if TYPE_CHECKING:
@@ -56,8 +57,13 @@ def _additivity(audit: Audit) -> str:
     decision = asked.decision
     if decision.answer == "impossible" and decision.unexplained:
         return (
-            f"No kernel model, whatever its features, can explain more than "
-            f"{1 - decision.unexplained:.4%} of the variance of the held-out labels."
+            f"No kernel model, whatever its features, {judging.bound(decision.unexplained)} of the "
+            "held-out labels."
+        )
+    if decision.answer == "impossible" and not audit.table.classes:
+        return (
+            "No kernel model, whatever its features, is exact on all held-out combinations; sums "
+            f"of values leave {decision.unexplained_at_most:.2g} of the variance or less."
         )
     if decision.answer == "impossible":
         return "No kernel model, whatever its features, can be right on all held-out combinations."
@@ -138,6 +144,12 @@ def sampled(audit: Audit) -> tuple[str, ...]:
             f"Clashes were searched among {asked.decision.sampled:,} of {asked.decision.core:,} "
             "held-out combinations that could clash, in random parts of the grid."
         )
+    said += [
+        f"Whether sums of conjunctions of up to {rule.order} can be right was asked of "
+        f"{rule.sampled:,} combinations, in random parts of the grid."
+        for rule in audit.orders
+        if rule.sampled is not None
+    ]
     if audit.prediction is not None and audit.prediction.sampled:
         said.append(
             f"Predictions are fitted on {audit.prediction.train:,} of "
@@ -222,6 +234,7 @@ def _additive(audit: Audit) -> dict[str, Any]:
         "wrong_at_least": decision.wrong_at_least,
         "wrong_at_most": decision.wrong_at_most,
         "unexplained": decision.unexplained,
+        "unexplained_at_most": decision.unexplained_at_most,
         "clashes": [
             [
                 {**example(audit, asked.places[row]), "weight": weight}

@@ -49,6 +49,8 @@ class Predicted:
     """Where the broken shortcut is wrong: how often the model says what it says; NaN if none."""
     answers: Bool[np.ndarray, " held"]
     """Which held-out combinations are right; of numbers, within a tenth of their spread."""
+    ties: Bool[np.ndarray, " held"]
+    """Where the highest scores of classes are equal; of numbers nowhere."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ class Prediction:
     def never_right(self) -> Bool[np.ndarray, " held"]:
         """Held-out combinations that no code tried gets right."""
         return np.asarray(~np.any([each.answers for each in self.predicted], axis=0))
+
+    @property
+    def never_decided(self) -> Bool[np.ndarray, " held"]:
+        """Held-out combinations on which all codes tie."""
+        return np.asarray(np.all([each.ties for each in self.predicted], axis=0))
 
 
 def predict(
@@ -187,7 +194,8 @@ def _judged(
         slope = float(scores[0] @ centred) / total if total > 0 else float("nan")
         r2 = 1 - float(apart @ apart) / total if total > 0 else float("nan")
         near = np.abs(apart) <= spread / 10
-        return Predicted(code, fit, found.fitted, r2, slope, float("nan"), near)
+        no_ties = np.zeros(len(truth), dtype=bool)
+        return Predicted(code, fit, found.fitted, r2, slope, float("nan"), near, no_ties)
     names = np.unique(y)
     if len(names) == 2:
         scores = np.stack([-scores[0], scores[0]])
@@ -202,7 +210,7 @@ def _judged(
     if rule is not None and (rule != truth).any():
         follows = float(((guess == rule) & ~tie)[rule != truth].mean())
     mean = float(margin.mean()) if len(margin) else float("nan")
-    return Predicted(code, fit, found.fitted, float(right.mean()), mean, follows, right)
+    return Predicted(code, fit, found.fitted, float(right.mean()), mean, follows, right, tie)
 
 
 def _parts(

@@ -7,7 +7,9 @@ place of errors). 1 is perfect, 0 no better than the constant, negative worse. I
 rows for whose values training says something are judged; the others are counted.
 
 In training each row is predicted from the others (leave one out): else a pair with a value for
-every row would seem to know everything. A tie counts a half.
+every row would seem to know everything. A tie counts a half. Where a factor knows nothing and its
+values are balanced to the row, a row left out tips its value the other way: gains down to −1 there
+mean *nothing*, as 0 does.
 """
 
 from __future__ import annotations

@@ -125,7 +125,10 @@ def _text(path: Path, *, zipped: bool) -> Opened:
     except pl.exceptions.ComputeError:
         _refuse_long_line(source, separator, str(path))
         raise
-    return Opened(str(path), _named(frame, str(path)), tuple(notes))
+    named = _named(frame, str(path))
+    if named.width > 1:  # a blank line is no row
+        named = named.filter(~pl.all_horizontal(pl.all().is_null()))
+    return Opened(str(path), named, tuple(notes))
 
 
 def _plain(text: bytes, encoding: str) -> bytes:
@@ -181,6 +184,8 @@ def _in_memory(columns: Mapping[Any, Iterable[Any]]) -> pl.DataFrame:
     _once(columns, "the table")
     made = {}
     for name, cells in columns.items():
+        if isinstance(cells, str) or not isinstance(cells, Iterable):
+            raise UsageError(f"column '{name}' is {cells!r}: give a list of cells, one a row")
         made[str(name)] = cells if isinstance(cells, pl.Series) else _series(list(cells))
     lengths = {name: len(cells) for name, cells in made.items()}
     if len(set(lengths.values())) > 1:

@@ -90,7 +90,11 @@ class Solution:
 
 
 def least_squares(
-    phi: sparse.csr_matrix, y: Float[np.ndarray, "row output"], *, steps: int = STEPS
+    phi: sparse.csr_matrix,
+    y: Float[np.ndarray, "row output"],
+    *,
+    steps: int = STEPS,
+    tolerance: float = TOLERANCE,
 ) -> Solution:
     """The v of least norm among those that come nearest to y."""
     if phi.shape[0] * phi.shape[1] <= DENSE:
@@ -100,7 +104,7 @@ def least_squares(
     rest = y.astype(float).copy()
     gradient = across @ rest
     direction, size = gradient.copy(), np.sum(gradient**2, axis=0)
-    enough = TOLERANCE**2 * np.maximum(size, 1e-300)
+    enough = tolerance**2 * np.maximum(size, 1e-300)
     for _ in range(steps):
         moving = size > enough
         if not moving.any():

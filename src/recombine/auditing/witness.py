@@ -30,7 +30,8 @@ from jaxtyping import Float, Int
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 from scipy.optimize import linprog  # type: ignore[import-untyped, unused-ignore]
 
-LARGEST_DENOMINATOR = 5_000
+DENOMINATORS = (5_000, 500_000)
+"""Largest ones tried: small fractions first, then as large as floating point can tell apart."""
 SMALL = 1e-8
 OPTIMAL, INFEASIBLE = 0, 2
 """What scipy's linprog says."""
@@ -86,8 +87,8 @@ def of_classes(phi: sparse.csr_matrix, y: Int[np.ndarray, " row"]) -> Search:
     if found.status != OPTIMAL:
         return Search(None, found.status == INFEASIBLE)
     used = np.flatnonzero(found.x > SMALL)
-    exact = _fractions(found.x[used])
-    if not _cancels(forms[used], exact):
+    exact = _exactly(forms[used], found.x[used])
+    if exact is None:
         return Search(None, False)
     summed: dict[int, int] = {}
     for row, weight in zip(rows[used].tolist(), _whole(exact), strict=True):
@@ -106,19 +107,25 @@ def of_numbers(phi: sparse.csr_matrix, y: Float[np.ndarray, " row"]) -> Search:
         return Search(None, found.status == INFEASIBLE)
     weights = found.x[: len(y)] - found.x[len(y) :]
     used = np.flatnonzero(np.abs(weights) > SMALL * np.abs(weights).max())
-    exact = _fractions(weights[used])
+    exact = _exactly(phi[used], weights[used])
+    if exact is None:
+        return Search(None, False)
     pairs = zip(exact, y[used].tolist(), strict=True)
     apart = sum((w * Fraction(value) for w, value in pairs), Fraction(0))
     size = sum((abs(w) for w in exact), Fraction(0)) * Fraction(scale)
-    if not _cancels(phi[used], exact) or abs(apart) <= size * Fraction(1, 10**9):
+    if abs(apart) <= size * Fraction(1, 10**9):
         return Search(None, False)
     return Search(Witness(tuple(used.tolist()), _whole(exact)), False)
 
 
-def _fractions(weights: Float[np.ndarray, " row"]) -> list[Fraction]:
-    """The weights in units of the smallest, as fractions."""
+def _exactly(forms: sparse.csr_matrix, weights: Float[np.ndarray, " row"]) -> list[Fraction] | None:
+    """The weights in units of the smallest, as fractions with which the rows sum to just zero."""
     unit = float(np.abs(weights).min())
-    return [Fraction(float(w) / unit).limit_denominator(LARGEST_DENOMINATOR) for w in weights]
+    for most in DENOMINATORS:
+        exact = [Fraction(float(w) / unit).limit_denominator(most) for w in weights]
+        if _cancels(forms, exact):
+            return exact
+    return None
 
 
 def _cancels(forms: sparse.csr_matrix, weights: list[Fraction]) -> bool:

@@ -18,7 +18,7 @@ from recombine.auditing.audit import STEPS
 from recombine.auditing.drawn import figures
 from recombine.auditing.shown import tables
 from recombine.commands import terminal
-from recombine.errors import RecombineError, UnknownName
+from recombine.errors import UnknownName, UsageError
 from recombine.report import Document, Item, publish
 from recombine.report.cells import words
 
@@ -30,7 +30,7 @@ MOST_ROWS = 8
 
 def run(call: Namespace) -> int:
     """Audit, show, and say by the exit code if something that was asked for was found."""
-    kinds = [kind for each in call.fail_on for kind in each.split(",") if kind]
+    kinds = [kind.strip() for each in call.fail_on for kind in each.split(",")]
     for kind in kinds:
         if kind != "any" and kind not in KINDS:
             raise UnknownName("finding", kind, [*KINDS, "any"], where="--fail-on")
@@ -125,4 +125,5 @@ def _publish(done: Audit, folder: Path) -> Path:
         files = {"audit.json": text + "\n", "rows.csv": done.rows().write_csv()}
         return publish(folder, document, files=files)
     except OSError as error:
-        raise RecombineError(f"cannot write {error.filename}: {error.strerror}") from error
+        # 1 says that a finding was made
+        raise UsageError(f"cannot write --out {folder}: {error.strerror}") from error
