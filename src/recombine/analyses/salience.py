@@ -1,9 +1,11 @@
 """Salience of conjunctions in a representation: how much a layer is about factors, pairs, triples.
 
 All combinations are shown, items that two combinations share by the *same* example (the same
-image), and h(z)·h(z') is averaged over pairs that agree on as many factors. From these C + 1
-means follow the saliences S(1;C) … S(C;C) of `theory/salience.py`, for networks trained or
-untrained."""
+image), and h(z)·h(z') is averaged over the pairs that agree on just these factors, for each set of
+factors, and then over sets of equal size. From these C + 1 means follow the saliences S(1;C) …
+S(C;C) of `theory/salience.py`, for networks trained or untrained. (With three factors or more this
+is not the mean over all pairs that agree on as many: there factors with many values count more.)
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Parts of `kernel` that run only when named: the sweep over distances, and other architectures.
 
-`kernel/images-distances` has every distance and trained set of the paper on MNIST;
+`kernel/images-distances` has every distance of the paper on MNIST, and every trained set but the
+dispersed ones;
 `kernel/architectures` the residual network and the vision transformer on CIFAR-10. At paper scale a
 run takes many hours on a core, so `recombine reproduce kernel` leaves both out.
 """

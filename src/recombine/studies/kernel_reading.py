@@ -8,10 +8,12 @@ from jaxtyping import Bool, Float
 from recombine.analyses.additivity import rows
 from recombine.studies.results import Seeds
 from recombine.tasks.addition import Addition
+from recombine.tasks.context import ContextDependence
 from recombine.tasks.task import Task
 from recombine.theory.additivity import additivity, magnitudes
 from recombine.theory.leak import Leak, leak
 from recombine.theory.network_kernels import biased_input, network_kernel, network_salience
+from recombine.theory.shortcut import Method, held_out_margin
 
 
 def answers(cell: Seeds) -> Float[np.ndarray, "seed combination"]:
@@ -78,6 +80,18 @@ def lazy_leak(task: Addition) -> Leak:
     base = float(kappa[0] / (kappa[-1] - kappa[0]))
     trained = task.trained_items
     return leak((task.values, task.values), (trained, trained), (salience, salience), base=base)
+
+
+def lazy_margin(left_out: int, loss: str) -> float:
+    """The relative margin of a wide lazy layer on held-out cells of context dependence.
+
+    By regression for a squared loss, by the largest-margin machine for cross-entropy.
+    """
+    task = ContextDependence(left_out=left_out)
+    start = biased_input(len(task.factors), task.input_shape[0])
+    first, second, _ = (float(s) for s in network_salience(start))
+    method: Method = "regression" if loss == "squared" else "svm"
+    return held_out_margin(first, second, left_out=left_out, method=method, relative=True)
 
 
 def conjunction_shares(cell: Seeds, task: Task) -> dict[str, Float[np.ndarray, " seed"]]:
