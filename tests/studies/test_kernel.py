@@ -307,5 +307,5 @@ def test_paper_scale_is_the_published_size() -> None:
     assert trial.task.input_shape == (3, 28, 68)
     assert trial.recipe.examples == 30_000 and trial.recipe.steps == 100 * (30_000 // 128)
     dense = requests(["kernel/dense"], scale="paper")[0].needs()
-    assert len([name for name in dense if name.startswith("equivalence")]) == 7
+    assert len([name for name in dense if name.startswith("equivalence")]) == 2 * 7
     assert len(dense["both 1e-6"].seeds) == 6

@@ -62,8 +62,9 @@ def rate(task: ItemTask, scale: str, loss: Loss, width: int) -> float:
     if isinstance(task, Addition):
         return {1.0: 0.002, 0.1: 0.01}.get(sigma, 0.02)
     if isinstance(task, Equivalence):
-        return {1.0: 0.02 * 1000 / width, 0.1: 0.1}.get(sigma, 0.3)
-    base = {1.0: 0.02 * CD_WIDTH / width, 0.1: 0.05}.get(sigma, 0.1)
+        base = {1.0: 0.02 * 1000 / width, 0.1: 0.1}.get(sigma, 0.3)
+    else:
+        base = {1.0: 0.02 * CD_WIDTH / width, 0.1: 0.05}.get(sigma, 0.1)
     return base * (5 if loss == "logistic-sign" else 1)
 
 
@@ -115,14 +116,16 @@ class DensePart(Part):
                     goal=1e-4,
                 )
         for sigma in QUICK_SCALES if quick else PAPER_SCALES:
-            cells[f"equivalence {sigma}"] = trial(
-                Equivalence(),
-                sigma,
-                "squared",
-                width=EQUIVALENCE_WIDTH[scale],
-                steps=3000 if quick else 10_000,
-                goal=1e-6,
-            )
+            for loss, name in shown.EQUIVALENCE.items():
+                if loss == "squared" or not quick:
+                    cells[f"{name} {sigma}"] = trial(
+                        Equivalence(),
+                        sigma,
+                        loss,
+                        width=EQUIVALENCE_WIDTH[scale],
+                        steps=3000 if quick else 10_000,
+                        goal=1e-6,
+                    )
         for left_out in (3, 2, 1):
             for loss in ("squared", "logistic-sign"):
                 # Rich nets at quick scale only where the shortcut is.
