@@ -43,6 +43,12 @@ def kinds(done: Audit) -> set[str]:
     return {each.kind for each in done.findings if each.weight != "note"}
 
 
+def found(done: Audit, kind: str) -> str:
+    """The text of the one finding of a kind."""
+    (finding,) = [each for each in done.findings if each.kind == kind]
+    return finding.text
+
+
 def corner(sizes: Sequence[int], factors: Sequence[int] = (0, 1)) -> Rule:
     """Hold out where each of these factors is in its upper half."""
     return lambda z: np.all([z[:, f] >= sizes[f] // 2 for f in factors], axis=0)

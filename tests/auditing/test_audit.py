@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recombine
-from factor_tables import CONTEXT, SUM, XOR, audited, columns, corner, kinds, laid
+from factor_tables import CONTEXT, SUM, XOR, audited, columns, corner, found, kinds, laid
 from recombine.auditing import KINDS, Audit
 from recombine.auditing.leakage import leakage
-from recombine.auditing.span import least_squares
 from recombine.errors import BadValue, UsageError
 from recombine.tasks.corners import Corners
 from recombine.theory.leak import slope
 from recombine.theory.salience import salience
 from recombine.theory.shortcut import margin
-
-
-def found(done: Audit, kind: str) -> str:
-    """The text of the one finding of a kind."""
-    (finding,) = [each for each in done.findings if each.kind == kind]
-    return finding.text
 
 
 def test_a_clean_additive_split_has_nothing_to_say() -> None:
@@ -306,50 +298,3 @@ def test_values_of_any_kind_name_columns_and_parts(unchecked: None) -> None:
     assert done.learnable.decision.answer == "impossible" and done.table.factors == ("0", "1")
     with pytest.raises(UsageError, match="give a list of cells"):
         audited({**XOR, "a": 3})
-
-
-def test_one_number_for_all_is_told() -> None:
-    table = dict(SUM, y=[2.5] * 25)
-    assert "All training rows have the label 2.5" in found(audited(table), "imbalance")
-
-
-def test_noise_so_small_is_a_note_whether_settled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    table = columns((6, 6, 4), lambda z: z.sum(1) + 1e-5 * rng.normal(size=len(z)), corner((6, 6)))
-    settled = audited(table)
-    (told,) = [each for each in settled.findings if each.kind == "unlearnable"]
-    assert told.weight == "note" and "the last" in told.text and "100" not in told.text
-    monkeypatch.setattr(
-        "recombine.auditing.conflict.least_squares",
-        lambda phi, y: replace(least_squares(phi, y), settled=False),
-    )
-    hasty = audited(table, order=0, predictions=False)
-    assert not hasty.learnable.decision.unexplained
-    assert 0 < hasty.learnable.decision.unexplained_at_most < 1e-3
-    (told,) = [each for each in hasty.findings if each.kind == "unlearnable"]
-    assert told.weight == "note" and "was not settled" in told.text
-    assert "is exact on all held-out" in hasty.summary
-
-
-def test_what_differs_only_in_values_never_trained_on_is_told_apart() -> None:
-    table = {
-        "id": list(range(12)),
-        "a": [0, 1] * 6,
-        "y": [0, 1] * 4 + [0, 1, 1, 0],
-        "split": ["train"] * 8 + ["test"] * 4,
-    }
-    (told,) = [each for each in audited(table).findings if each.kind == "unlearnable"]
-    assert "Each clash is of two combinations that differ only in values" in told.text
-    assert told.advice.startswith("No model can tell apart") and "features" not in told.advice
-    (plain,) = [each for each in audited(XOR).findings if each.kind == "unlearnable"]
-    assert "differ only" not in plain.text and "changes its features" in plain.advice
-
-
-def test_ties_are_not_said_to_point_the_other_way() -> None:
-    parity = columns((4, 4, 4), lambda z: z.sum(1) % 2, corner((4, 4, 4), (0, 1, 2)))
-    done = audited(parity)
-    assert done.prediction is not None and done.prediction.never_decided.all()
-    (told,) = [each for each in done.findings if each.kind == "misled"]
-    assert "On all of them no kernel decides" in told.text and "says nothing" in told.advice
-    (told,) = [each for each in audited(CONTEXT).findings if each.kind == "misled"] or [None]
-    assert told is None or "no kernel decides" not in told.text

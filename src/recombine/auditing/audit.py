@@ -107,10 +107,8 @@ def audit(
     that read *train*, and all others, if none are named. The seed matters only where a part of the
     table is drawn, which `Audit.sampled` then says.
     """
-    if not _whole(order):
-        raise BadValue("order", order, "a whole number from 0 up; 0: nothing about orders is asked")
-    if not _whole(seed):
-        raise BadValue("seed", seed, "a whole number from 0 up")
+    _whole("order", order, "; 0: nothing about orders is asked")
+    _whole("seed", seed)
     told = progress or (lambda _: None)
     told("reading")
     asked = Asked(
@@ -160,9 +158,11 @@ def _orders(
     return tuple(made)
 
 
-def _whole(value: object) -> bool:
-    """Whether this is a whole number from 0 up."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+def _whole(name: str, value: object, more: str = "") -> None:
+    """Refuse what is no whole number from 0 up."""
+    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (number and int(value) >= 0):  # type: ignore[call-overload]
+        raise BadValue(name, value, f"a whole number from 0 up{more}")
 
 
 def _names(given: object) -> tuple[str, ...]:
