@@ -13,7 +13,6 @@ from recombine.spec import key_of
 from recombine.studies.kernel import STUDY
 from recombine.studies.kernel_cells import Dispersed, Forms, WideNets
 from recombine.studies.kernel_images_shown import course_table
-from recombine.studies.kernel_images_small import ImagesBeside
 from recombine.studies.kernel_reading import (
     conjunction_shares,
     inferred_values,
@@ -234,7 +233,14 @@ def test_the_shortcut_is_judged_against_guessing_and_against_images_side_by_side
     assert nearer.effect == pytest.approx(np.mean(far) - np.mean(near))
 
 
-@pytest.mark.parametrize(("claim", "name"), [("D5", "CD-3 near"), ("F6", "equivalence near")])
+@pytest.mark.parametrize(
+    ("claim", "where", "name"),
+    [
+        ("D5", "images-beside", "CD-3 near"),
+        ("F6", "images-beside", "equivalence near"),
+        ("E1", "residual-context", "CD-3"),
+    ],
+)
 @pytest.mark.parametrize(
     ("held_out", "trained", "outcome"),
     [
@@ -244,11 +250,16 @@ def test_the_shortcut_is_judged_against_guessing_and_against_images_side_by_side
     ],
 )
 def test_new_combinations_are_compared_with_new_images_of_trained_ones(
-    claim: str, name: str, held_out: tuple[float, ...], trained: tuple[float, ...], outcome: str
+    claim: str,
+    where: str,
+    name: str,
+    held_out: tuple[float, ...],
+    trained: tuple[float, ...],
+    outcome: str,
 ) -> None:
-    part = STUDY.part("images-beside")
-    assert isinstance(part, ImagesBeside)
-    train = rows(part.task(name))[1]
+    part = STUDY.part(where)
+    cell = requests([f"kernel/{where}"])[0].needs()[name].cell
+    train = rows(cell.trial.task)[1]  # type: ignore[attr-defined]
     pairs = zip(held_out, trained, strict=True)
     outcomes = {
         i: Outcome({}, {"answers/accuracy": np.where(train, old, new)[None]})

@@ -224,6 +224,17 @@ def accuracy_of(results: Results, part: type[ImagePart], name: str) -> np.ndarra
     return by_split(results[name], part.task(name), "answers/accuracy", trained=False)
 
 
+def new_combinations_are_harder(
+    results: Results, level: float, *, name: str, task: ItemTask
+) -> Verdict:
+    """D5, F6 and E1: unseen images are harder in held-out combinations than in trained ones."""
+    held_out, trained = (
+        by_split(results[name], task, "answers/accuracy", trained=trained)
+        for trained in (False, True)
+    )
+    return stats.below(stats.paired(held_out, trained, level=level).difference, 0.0)
+
+
 def takes_the_shortcut(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
     """D1 and D6: CD-3 is answered worse than by guessing where the images are far apart."""
     accuracy = accuracy_of(results, part, "CD-3 far")

@@ -31,9 +31,9 @@ from recombine.studies.kernel_images import (
     distance_helps,
     distance_hurts,
     more_trained_items_help,
+    new_combinations_are_harder,
     takes_the_shortcut,
 )
-from recombine.studies.kernel_reading import by_split
 from recombine.studies.results import Results
 from recombine.studies.study import Judge, Need, Runs
 from recombine.studies.table import Table
@@ -82,8 +82,10 @@ class ImagesBeside(ImagePart):
 
     def judges(self) -> Mapping[str, Judge]:
         return {
-            "D5": partial(new_combinations_are_harder, name="CD-3 near"),
-            "F6": partial(new_combinations_are_harder, name="equivalence near"),
+            "D5": partial(
+                new_combinations_are_harder, name="CD-3 near", task=ContextDependence(left_out=3)
+            ),
+            "F6": partial(new_combinations_are_harder, name="equivalence near", task=LINKED),
             "D8": partial(more_left_out_hurts, part=ImagesBeside),
         }
 
@@ -99,15 +101,6 @@ class ImagesBeside(ImagePart):
             shown.shares_figure(results, self.depends),
             shown.accuracy_figure(results, self.relates),
         )
-
-
-def new_combinations_are_harder(results: Results, level: float, *, name: str) -> Verdict:
-    """D5 and F6: unseen images of held-out combinations are harder than those of trained ones."""
-    held_out, trained = (
-        by_split(results[name], ImagesBeside.task(name), "answers/accuracy", trained=trained)
-        for trained in (False, True)
-    )
-    return stats.below(stats.paired(held_out, trained, level=level).difference, 0.0)
 
 
 @dataclass(frozen=True)

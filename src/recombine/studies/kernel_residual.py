@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from recombine.stats import Verdict
 from recombine.studies import kernel_images_shown as shown
 from recombine.studies.figure import Axis, Figure, Line, Mark, Panel, Points
 from recombine.studies.kernel_architectures import TASKS, coloured
-from recombine.studies.kernel_images import ADDITIVE, ShowsImages
+from recombine.studies.kernel_images import ADDITIVE, ShowsImages, new_combinations_are_harder
 from recombine.studies.kernel_images_printed import CIFAR, ITEMS, RESNET_ADDS, RESNET_KNOWS
 from recombine.studies.kernel_reading import (
     answers,
@@ -156,7 +157,8 @@ class ResidualContext(ResidualPart):
     task: ClassVar[ContextDependence] = ContextDependence(left_out=3)
 
     def judges(self) -> Mapping[str, Judge]:
-        return {"E1": new_combinations_are_harder}
+        judge = partial(new_combinations_are_harder, name=self.asked, task=self.task)
+        return {"E1": judge}
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         cell, task, paper = results[self.asked], self.task, results.scale == "paper"
@@ -178,12 +180,3 @@ class ResidualContext(ResidualPart):
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return (shown.shares_figure(results, self.wanted),)
-
-
-def new_combinations_are_harder(results: Results, level: float) -> Verdict:
-    """E1: unseen images of held-out combinations are harder than those of trained ones."""
-    held_out, trained = (
-        by_split(results["CD-3"], ResidualContext.task, "answers/accuracy", trained=trained)
-        for trained in (False, True)
-    )
-    return stats.below(stats.paired(held_out, trained, level=level).difference, 0.0)
