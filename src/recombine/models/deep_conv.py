@@ -7,25 +7,20 @@ channels, a 2 × 2 max-pooling, dense layers of 512 and 1024 units, one linear o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from recombine.errors import BadValue
-from recombine.models.halves import Halves, laid_by_pixels
 from recombine.models.looped import Drawn, Looped, norm, normal
 from recombine.models.model import Model, Reads
 from recombine.models.spectral import pays
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
-from recombine.spec import later
-
-Precision = Literal["single", "half"]
 
 
 @dataclass(frozen=True)
@@ -41,13 +36,10 @@ class DeepConv(Model):
     """Its height and width; there is no padding."""
     dense: tuple[int, ...] = (512, 1024)
     """Units of each dense layer before the output."""
-    precision: Precision = later("single")
-    """In which the layers before the output hold and multiply numbers (`models/halves.py`)."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:
-        small = cls(channels=(4, 6), kernel=3, dense=(8,))
-        return small, replace(small, precision="half")
+        return (cls(channels=(4, 6), kernel=3, dense=(8,)),)
 
     def validate(self) -> None:
         if not self.channels or min(self.channels) < 1:
@@ -98,7 +90,6 @@ class StackedDeepConv(Looped):
         convolutions = len(blueprint.channels)
         super().__init__(seeds, drawn, [f"norm{i}" for i in range(convolutions)])
         self._convolutions, self._dense = convolutions, len(blueprint.dense)
-        self._half = blueprint.precision == "half"
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -108,23 +99,14 @@ class StackedDeepConv(Looped):
     def forward(
         self, inputs: Float[Tensor, "seeds_or_1 batch channel h w"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output unit"]:
-        halves = self.halves = Halves(self.lanes) if self._half else None
-        tap = tap if halves is None else halves.shown_to(tap)
         h = inputs
         for i in range(self._convolutions):
-            pixels = halves is None and pays(getattr(self, f"conv{i}_weight")[0])
+            pixels = pays(getattr(self, f"conv{i}_weight")[0])
             h = tap(f"conv.{i}", self.convolved(f"conv{i}", h).relu())
             h = self.batch_normed(f"norm{i}", h, pixels=pixels)
-        h = self.each(_pooled, h)
+        h = self.each(lambda lane, x: F.max_pool2d(x, 2).flatten(1), h)
         for i in range(self._dense):
             h = tap(f"dense.{i}", self.dense(f"dense{i}", h).relu())
-        if halves is not None:
-            h, self.halves = halves.left(h), None
         h = self.dense(f"dense{self._dense}", h)
         self.counted()
         return tap("output", h.unsqueeze(-1))
-
-
-def _pooled(lane: int, x: Float[Tensor, "batch channel h w"]) -> Float[Tensor, "batch number"]:
-    pooled = F.max_pool2d(x, 2)
-    return (laid_by_pixels(pooled) if x.dtype == torch.half else pooled).flatten(1)

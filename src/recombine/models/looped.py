@@ -20,7 +20,6 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from recombine.models.halves import Halves, half_convolution
 from recombine.models.spectral import by_pixels, pays, spectral_convolution
 from recombine.models.stack import Stack
 from recombine.seeds import torch_seed
@@ -57,8 +56,6 @@ class Looped(Stack):
     channels_last: ClassVar[bool] = False
     """Whether images lie in memory pixel by pixel before every layer: PyTorch then need not lay
     them anew for its convolutions, which takes a fifth of the time of a residual network."""
-    halves: Halves | None = None
-    """Set by a network for the layers of a pass that are to hold halves."""
 
     def __init__(
         self, seeds: Sequence[int], drawn: Sequence[Drawn], batch_norms: Sequence[str] = ()
@@ -98,8 +95,6 @@ class Looped(Stack):
         def layer(lane: int, x: Tensor) -> Tensor:
             offset = None if bias is None else of_lane(bias, lane)
             kernels = of_lane(weight, lane)
-            if self.halves is not None:
-                return half_convolution(*self.halves.entered(lane, x, kernels, offset))
             if stride == 1 and padding == 0 and pays(kernels):
                 return spectral_convolution(x, kernels, offset)
             return F.conv2d(x, kernels, offset, stride=stride, padding=padding)
@@ -112,10 +107,7 @@ class Looped(Stack):
 
         def layer(lane: int, x: Tensor) -> Tensor:
             offset = None if bias is None else of_lane(bias, lane)
-            weights = of_lane(weight, lane)
-            if self.halves is not None:
-                x, weights, offset = self.halves.entered(lane, x, weights, offset)
-            return F.linear(x, weights, offset)
+            return F.linear(x, of_lane(weight, lane), offset)
 
         return self.each(layer, h)
 
@@ -129,12 +121,9 @@ class Looped(Stack):
         )
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            scale, shift = weight[lane], bias[lane]
-            if self.halves is not None:
-                scale, shift = self.halves.beside(lane, scale), self.halves.beside(lane, shift)
             normed = partial(
                 F.batch_norm, running_mean=mean[lane], running_var=variance[lane],
-                weight=scale, bias=shift, training=self.training,
+                weight=weight[lane], bias=bias[lane], training=self.training,
             )  # fmt: skip
             return by_pixels(x, normed) if pixels else normed(x)
 
