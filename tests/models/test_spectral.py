@@ -8,7 +8,6 @@ from recombine.errors import BadValue
 from recombine.models import looped
 from recombine.models.deep_conv import DeepConv
 from recombine.models.spectral import (
-    by_pixels,
     forward_transform,
     inverse_transform,
     pays,
@@ -73,14 +72,6 @@ def test_zeros_need_not_be_there() -> None:
     images = _normal(3, 2, 5)
     filled = F.pad(images, (0, 0, 0, 4, 0, 6))
     torch.testing.assert_close(forward_transform(images, (9, 6)), forward_transform(filled, (9, 6)))
-
-
-def test_images_that_lie_by_pixels_stay_where_they_are() -> None:
-    upright = _normal(5, 3, 2, 4).permute(3, 2, 0, 1)
-    for x in (upright, upright.mT, upright.contiguous()):
-        normed = by_pixels(x, lambda x: F.batch_norm(x, None, None, training=True))
-        torch.testing.assert_close(normed, F.batch_norm(x, None, None, training=True))
-        assert normed.mT.stride() == upright.stride() or normed.stride() == upright.stride()
 
 
 def test_it_is_used_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:

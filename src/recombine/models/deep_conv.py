@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch import Tensor
 from recombine.errors import BadValue
 from recombine.models.looped import Drawn, Looped, norm, normal
 from recombine.models.model import Model, Reads
+from recombine.models.planes import max_pool
 from recombine.models.spectral import pays
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
@@ -104,7 +106,8 @@ class StackedDeepConv(Looped):
             pixels = pays(getattr(self, f"conv{i}_weight")[0])
             h = tap(f"conv.{i}", self.convolved(f"conv{i}", h).relu())
             h = self.batch_normed(f"norm{i}", h, pixels=pixels)
-        h = self.each(lambda lane, x: F.max_pool2d(x, 2).flatten(1), h)
+        pool = max_pool if pixels else partial(F.max_pool2d, kernel_size=2)
+        h = self.each(lambda lane, x: pool(x).flatten(1), h)
         for i in range(self._dense):
             h = tap(f"dense.{i}", self.dense(f"dense{i}", h).relu())
         h = self.dense(f"dense{self._dense}", h)

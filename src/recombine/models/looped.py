@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from recombine.models.spectral import by_pixels, pays, spectral_convolution
+from recombine.models import planes
+from recombine.models.spectral import pays, spectral_convolution
 from recombine.models.stack import Stack
 from recombine.seeds import torch_seed
 
@@ -114,18 +114,17 @@ class Looped(Stack):
     def batch_normed(self, name: str, h: Tensor, *, pixels: bool = False) -> Tensor:
         """Batch norm: by the batch in training, by running means otherwise.
 
-        With `pixels`, of images that lie in memory pixel by pixel (see `spectral`).
+        With `pixels`, of images that lie in memory pixel by pixel (see `planes`).
         """
         weight, bias, mean, variance = (
             getattr(self, f"{name}_{part}") for part in ("weight", "bias", "mean", "variance")
         )
 
         def layer(lane: int, x: Tensor) -> Tensor:
-            normed = partial(
-                F.batch_norm, running_mean=mean[lane], running_var=variance[lane],
-                weight=weight[lane], bias=bias[lane], training=self.training,
-            )  # fmt: skip
-            return by_pixels(x, normed) if pixels else normed(x)
+            running, learned = (mean[lane], variance[lane]), (weight[lane], bias[lane])
+            if pixels and self.training:
+                return planes.batch_norm(x, *running, *learned)
+            return F.batch_norm(x, *running, *learned, training=self.training)
 
         return self.each(layer, h)
 

@@ -23,7 +23,6 @@ product is a real one of twice the size, with [[W_r, W_i], [−W_i, W_r]] for co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -34,12 +33,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from recombine.errors import BadValue
+from recombine.models.planes import channel_sums, images, planes
 
 KERNEL, CHANNELS = 5, 16
 """From this size of kernel and number of channels on it is faster than F.conv2d."""
 Size = tuple[int, int]
 """Height and width."""
-Planes = Float[Tensor, "h w column"]
+Columns = Float[Tensor, "h w column"]
 Spectrum = Float[Tensor, "frequency 2 column"]
 
 
@@ -66,46 +66,8 @@ def spectral_convolution(
     turned = x.shape[3] > x.shape[2]
     if turned:
         weight = weight.mT
-    y = _Spectral.apply(_planes(x), weight, bias)  # type: ignore[no-untyped-call]
-    return _images(y, turned=turned)
-
-
-def by_pixels(
-    x: Float[Tensor, "batch channel h w"],
-    layer: Callable[[Float[Tensor, "n channel m"]], Float[Tensor, "n channel m"]],
-) -> Float[Tensor, "batch channel h w"]:
-    """A layer that treats all pixels alike, on images as they come from such a convolution.
-
-    What it sums over, there and back, lies the same way whatever came before and comes after.
-    """
-    planes = _planes(x)
-    y = _Kept.apply(layer(planes.flatten(0, 1)).view(planes.shape))  # type: ignore[no-untyped-call]
-    return _images(y, turned=x.shape[3] > x.shape[2])
-
-
-def _planes(x: Float[Tensor, "batch channel h w"]) -> Float[Tensor, "long short channel batch"]:
-    """Images pixel by pixel, along the longer side; those that already lie so are not copied."""
-    upright = x.mT if x.shape[3] > x.shape[2] else x
-    return upright.permute(2, 3, 1, 0).contiguous()
-
-
-def _images(
-    planes: Float[Tensor, "long short channel batch"], *, turned: bool
-) -> Float[Tensor, "batch channel h w"]:
-    upright = planes.permute(3, 2, 0, 1)
-    return upright.mT if turned else upright
-
-
-class _Kept(torch.autograd.Function):
-    """Nothing, except that the gradient is laid as the values are."""
-
-    @staticmethod
-    def forward(ctx: Any, planes: Tensor) -> Tensor:
-        return planes.view_as(planes)
-
-    @staticmethod
-    def backward(ctx: Any, by_planes: Tensor) -> Tensor:
-        return by_planes.contiguous()
+    y = _Spectral.apply(planes(x), weight, bias)  # type: ignore[no-untyped-call]
+    return images(y, turned=turned)
 
 
 class _Spectral(torch.autograd.Function):
@@ -148,11 +110,11 @@ class _Spectral(torch.autograd.Function):
             by_weight = inverse_transform(found, ctx.size, ctx.kernel)
             by_weight = by_weight.view(*ctx.kernel, out, channels).permute(2, 3, 0, 1)
         if ctx.needs_input_grad[2]:
-            by_bias = by_y.sum((0, 1, 3))
+            by_bias = channel_sums(by_y)
         return by_x, by_weight, by_bias
 
 
-def _columns(weight: Float[Tensor, "out in k k"]) -> Planes:
+def _columns(weight: Float[Tensor, "out in k k"]) -> Columns:
     return weight.permute(2, 3, 0, 1).contiguous().flatten(2)
 
 
@@ -167,21 +129,21 @@ def _conjugate(spectrum: Spectrum, out: int) -> Float[Tensor, "frequency twice_o
     return found.view(-1, 2 * out, 2 * channels)
 
 
-def forward_transform(images: Planes, size: Size) -> Spectrum:
+def forward_transform(pixels: Columns, size: Size) -> Spectrum:
     """The frequencies of images that are filled up with zeros to a size."""
-    height, width, columns = images.shape
+    height, width, columns = pixels.shape
     half = size[0] // 2 + 1
     # Along the height: rows of (frequency, part), for the lower half of the frequencies.
-    cos, sin = _circle(size[0], height, images.dtype)
+    cos, sin = _circle(size[0], height, pixels.dtype)
     down = torch.stack([cos[:half], -sin[:half]], 1).flatten(0, 1)
-    found = torch.mm(down, images.view(height, -1)).view(half, 2 * width, columns)
+    found = torch.mm(down, pixels.view(height, -1)).view(half, 2 * width, columns)
     # Along the width, of complex numbers: (a + ib)(cos θ − i sin θ).
-    cos, sin = _circle(size[1], width, images.dtype)
+    cos, sin = _circle(size[1], width, pixels.dtype)
     turn = torch.stack([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)], 1).flatten(0, 1)
     return torch.matmul(turn, found).view(-1, 2, columns)
 
 
-def inverse_transform(spectrum: Spectrum, size: Size, cut: Size) -> Planes:
+def inverse_transform(spectrum: Spectrum, size: Size, cut: Size) -> Columns:
     """The first rows and columns of the images that have these frequencies."""
     columns, half = spectrum.shape[2], size[0] // 2 + 1
     # Along the width: (a + ib)(cos θ + i sin θ), rows of (part, pixel).
