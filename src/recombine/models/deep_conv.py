@@ -7,9 +7,9 @@ channels, a 2 × 2 max-pooling, dense layers of 512 and 1024 units, one linear o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch.nn.functional as F
@@ -17,12 +17,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from recombine.errors import BadValue
+from recombine.models.halves import Halves, pooled_by_pixels
 from recombine.models.looped import Drawn, Looped, norm, normal
 from recombine.models.model import Model, Reads
 from recombine.models.planes import max_pool
 from recombine.models.spectral import pays
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
+from recombine.spec import later
+
+Precision = Literal["single", "half"]
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,13 @@ class DeepConv(Model):
     """Its height and width; there is no padding."""
     dense: tuple[int, ...] = (512, 1024)
     """Units of each dense layer before the output."""
+    precision: Precision = later("single")
+    """In which the layers before the output hold and multiply numbers (`models/halves.py`)."""
 
     @classmethod
     def variants(cls) -> tuple[Model, ...]:
-        return (cls(channels=(4, 6), kernel=3, dense=(8,)),)
+        small = cls(channels=(4, 6), kernel=3, dense=(8,))
+        return small, replace(small, precision="half")
 
     def validate(self) -> None:
         if not self.channels or min(self.channels) < 1:
@@ -92,6 +99,7 @@ class StackedDeepConv(Looped):
         convolutions = len(blueprint.channels)
         super().__init__(seeds, drawn, [f"norm{i}" for i in range(convolutions)])
         self._convolutions, self._dense = convolutions, len(blueprint.dense)
+        self._half = blueprint.precision == "half"
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -101,15 +109,21 @@ class StackedDeepConv(Looped):
     def forward(
         self, inputs: Float[Tensor, "seeds_or_1 batch channel h w"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output unit"]:
+        halves = self.halves = Halves(self.lanes) if self._half else None
+        tap = tap if halves is None else halves.shown_to(tap)
         h = inputs
         for i in range(self._convolutions):
-            pixels = pays(getattr(self, f"conv{i}_weight")[0])
+            pixels = halves is None and pays(getattr(self, f"conv{i}_weight")[0])
             h = tap(f"conv.{i}", self.convolved(f"conv{i}", h).relu())
             h = self.batch_normed(f"norm{i}", h, pixels=pixels)
         pool = max_pool if pixels else partial(F.max_pool2d, kernel_size=2)
+        if halves is not None:
+            pool = pooled_by_pixels
         h = self.each(lambda lane, x: pool(x).flatten(1), h)
         for i in range(self._dense):
             h = tap(f"dense.{i}", self.dense(f"dense{i}", h).relu())
+        if halves is not None:
+            h, self.halves = halves.left(h), None
         h = self.dense(f"dense{self._dense}", h)
         self.counted()
         return tap("output", h.unsqueeze(-1))

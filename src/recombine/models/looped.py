@@ -20,6 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from recombine.models import planes
+from recombine.models.halves import Halves, half_convolution
 from recombine.models.spectral import pays, spectral_convolution
 from recombine.models.stack import Stack
 from recombine.seeds import torch_seed
@@ -56,6 +57,8 @@ class Looped(Stack):
     channels_last: ClassVar[bool] = False
     """Whether images lie in memory pixel by pixel before every layer: PyTorch then need not lay
     them anew for its convolutions, which takes a fifth of the time of a residual network."""
+    halves: Halves | None = None
+    """Set by a network for the layers of a pass that are to hold halves."""
 
     def __init__(
         self, seeds: Sequence[int], drawn: Sequence[Drawn], batch_norms: Sequence[str] = ()
@@ -95,6 +98,8 @@ class Looped(Stack):
         def layer(lane: int, x: Tensor) -> Tensor:
             offset = None if bias is None else of_lane(bias, lane)
             kernels = of_lane(weight, lane)
+            if self.halves is not None:
+                return half_convolution(*self.halves.entered(lane, x, kernels, offset))
             if stride == 1 and padding == 0 and pays(kernels):
                 return spectral_convolution(x, kernels, offset)
             return F.conv2d(x, kernels, offset, stride=stride, padding=padding)
@@ -107,7 +112,10 @@ class Looped(Stack):
 
         def layer(lane: int, x: Tensor) -> Tensor:
             offset = None if bias is None else of_lane(bias, lane)
-            return F.linear(x, of_lane(weight, lane), offset)
+            weights = of_lane(weight, lane)
+            if self.halves is not None:
+                x, weights, offset = self.halves.entered(lane, x, weights, offset)
+            return F.linear(x, weights, offset)
 
         return self.each(layer, h)
 
@@ -124,6 +132,8 @@ class Looped(Stack):
             running, learned = (mean[lane], variance[lane]), (weight[lane], bias[lane])
             if pixels and self.training:
                 return planes.batch_norm(x, *running, *learned)
+            if self.halves is not None:
+                learned = self.halves.beside(lane, learned[0]), self.halves.beside(lane, learned[1])
             return F.batch_norm(x, *running, *learned, training=self.training)
 
         return self.each(layer, h)

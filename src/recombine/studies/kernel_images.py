@@ -18,7 +18,7 @@ import numpy as np
 from recombine import stats
 from recombine.analyses.additivity import Additivity
 from recombine.analyses.salience import Salience
-from recombine.models.deep_conv import DeepConv
+from recombine.models.deep_conv import DeepConv, Precision
 from recombine.stats import Verdict
 from recombine.studies import kernel_images_shown as shown
 from recombine.studies.figure import Figure
@@ -40,6 +40,8 @@ FAR = {"quick": 8, "paper": 20}
 """Pixels by which the images of two factors are apart where they are far; near is 0."""
 DISTANCES = {"quick": (0, 4, 8), "paper": (0, 20, 5, 10, 15)}
 """All distances of the paper, in the order in which they are run: the ends first."""
+QUARTER = 4
+"""The part of the published training that is also done in single precision."""
 ADDITIVE, PASSES, CHANCE = 0.9, 0.75, 0.5
 """The lines of claims B3, D2, and of D1 and F4."""
 LINKED = Equivalence(classes_of=(5, 5), linking=(4, 4))
@@ -47,14 +49,18 @@ SMALL = DeepConv(channels=(16, 32), kernel=3, dense=(64,))
 """The network of quick scale."""
 
 
-def cell(task: ItemTask, *, scale: str, shift: int, part: int = 1) -> Assigned:
+def cell(
+    task: ItemTask, *, scale: str, shift: int, part: int = 1, precision: Precision = "single"
+) -> Assigned:
     """A convolutional network on a task as images, trained for one part of so many of its time."""
     adds = isinstance(task, Addition)
     if scale == "quick":
-        source, model, batch = Images("digits", shift=shift, per_class=100), SMALL, 64
+        source, batch = Images("digits", shift=shift, per_class=100), 64
+        model = replace(SMALL, precision=precision)
         examples, epochs, rate, shown_each = 2000, 15, 1e-3 if adds else 1e-2, 10
     else:
-        source, model, batch = Images("mnist", shift=shift, per_class=200), DeepConv(), 128
+        source, batch = Images("mnist", shift=shift, per_class=200), 128
+        model = DeepConv(precision=precision)
         examples = 30_000 if isinstance(task, ContextDependence) else 20_000
         epochs, rate, shown_each = 150 if isinstance(task, Equivalence) else 100, 1e-4, 100
     steps = epochs * (examples // batch) // part
@@ -121,6 +127,37 @@ class ImagePart(ShowsImages):
 
 
 @dataclass(frozen=True)
+class HalfPart(ImagePart):
+    """A part with a profile in which the cells far apart are trained in half precision.
+
+    These are the runs that take longest. Beside them stands the first of them in single precision,
+    for a quarter of its epochs: whether it had learned the same by then.
+    """
+
+    profiles: ClassVar[tuple[str, ...]] = ("as-run", "half")
+
+    def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
+        single = super().cells(scale=scale, profile=profile, seeds=seeds)
+        if profile != "half":
+            return single
+        far = {
+            name: Need(cell(task, scale=scale, shift=FAR[scale], precision="half"), range(seeds))
+            for name, task, far in self.wanted_at(scale)
+            if far
+        }
+        name, task, _ = self.wanted[0]
+        part = QUARTER if scale == "paper" else 1
+        beside = cell(task, scale=scale, shift=FAR[scale], part=part)
+        return {**single, **far, shown.in_single(name): Need(beside, range(seeds))}
+
+    def precision_tables(self, results: Results, measure: shown.Measure) -> tuple[Table, ...]:
+        """What half precision changed, in the profile that has it."""
+        if results.profile != "half":
+            return ()
+        return (shown.precision_table(results, self.wanted[0][0], measure=measure),)
+
+
+@dataclass(frozen=True)
 class AddsImages(ImagePart):
     """What the parts have in common in which digits are added that are shown, not named."""
 
@@ -135,7 +172,7 @@ class AddsImages(ImagePart):
 
 
 @dataclass(frozen=True)
-class ImagesAddition(AddsImages):
+class ImagesAddition(AddsImages, HalfPart):
     """Images far apart and side by side."""
 
     name: ClassVar[str] = "images-addition"
@@ -145,6 +182,9 @@ class ImagesAddition(AddsImages):
         ("extrapolation near", Addition(trained_items=SETS["extrapolation"]), False),
         ("interpolation far", Addition(trained_items=SETS["interpolation"]), True),
     )
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return *super().tables(results), *self.precision_tables(results, "loss")
 
     def judges(self) -> Mapping[str, Judge]:
         return {
@@ -191,7 +231,7 @@ def distance_is_salience(results: Results, level: float) -> Verdict:
 
 
 @dataclass(frozen=True)
-class ImagesContext(ImagePart):
+class ImagesContext(HalfPart):
     """Context dependence with images."""
 
     name: ClassVar[str] = "images-context"
@@ -213,7 +253,11 @@ class ImagesContext(ImagePart):
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         wanted = self.wanted_at(results.scale)
-        return shown.accuracy_table(results, wanted), shown.shares_table(results, wanted)
+        return (
+            shown.accuracy_table(results, wanted),
+            shown.shares_table(results, wanted),
+            *self.precision_tables(results, "accuracy"),
+        )
 
     def figures(self, results: Results) -> tuple[Figure, ...]:
         return (shown.shares_figure(results, self.wanted_at(results.scale)),)
