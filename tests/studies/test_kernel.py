@@ -12,7 +12,7 @@ from recombine.conduct import everything, requests
 from recombine.spec import key_of
 from recombine.studies.kernel import STUDY
 from recombine.studies.kernel_cells import Dispersed, Forms, WideNets
-from recombine.studies.kernel_images_shown import course_table
+from recombine.studies.kernel_images_shown import course_table, halves_named
 from recombine.studies.kernel_reading import (
     conjunction_shares,
     inferred_values,
@@ -120,7 +120,14 @@ def test_more_trained_items_and_sums_are_judged_near_and_far() -> None:
 def test_long_parts_run_only_when_they_are_named() -> None:
     whole = {request.part.name for request in requests(["kernel"], scale="paper")}
     assert (
-        not {"architectures", "images-apart", "images-beside", "images-distances", "images-near"}
+        not {
+            "architectures",
+            "images-apart",
+            "images-beside",
+            "images-distances",
+            "images-few",
+            "images-near",
+        }
         & whole
     )
     assert {"theory", "dense", "images-addition", "images-context"} <= whole
@@ -145,6 +152,41 @@ def test_short_training_is_the_published_one_stopped_after_a_quarter() -> None:
     quick = requests(["kernel/images-short"])[0].needs()
     same = requests(["kernel/images-addition"])[0].needs()
     assert all(quick[name] == same[name] for name in quick.keys() & same.keys())
+
+
+def test_halves_stand_where_a_part_or_a_profile_says_so() -> None:
+    few = requests(["kernel/images-few"], scale="paper")[0]
+    apart = requests(["kernel/images-apart"], scale="paper")[0].needs()
+    needs = few.needs()
+    assert key_of(needs["CD-3 far"].cell) == key_of(apart["CD-3 far"].cell)
+    for part, halves in (
+        ("images-addition", {"extrapolation far", "interpolation far"}),
+        ("images-context", {"CD-3 far", "CD-1 far"}),
+    ):
+        plain, half = (
+            requests([f"kernel/{part}"], scale="paper", profile=p)[0].needs()
+            for p in ("as-run", "half")
+        )
+        assert {n for n in plain if key_of(plain[n].cell) != key_of(half[n].cell)} == halves
+        for name in halves:
+            mine, single = half[name].cell.trial, plain[name].cell.trial  # type: ignore[attr-defined]
+            assert replace(mine, model=single.model) == single and mine.model.precision == "half"
+    mine = needs["CD-1 far"].cell.trial  # type: ignore[attr-defined]
+    assert mine.model == half["CD-1 far"].cell.trial.model  # type: ignore[attr-defined]
+    assert 4 * mine.recipe.steps == half["CD-1 far"].cell.trial.recipe.steps  # type: ignore[attr-defined]
+    assert (
+        requests(["kernel/images-few"])[0].needs()["CD-1 far"]
+        == (requests(["kernel/images-context"])[0].needs()["CD-1 far"])
+    )
+
+
+def test_tables_name_the_cells_in_halves() -> None:
+    request = requests(["kernel/images-few"], scale="paper")[0]
+    specs = {name: need.cell for name, need in request.needs().items()}
+    wanted = STUDY.part("images-few").wanted  # type: ignore[attr-defined]
+    results = Results("paper", "short", {}, specs)
+    assert halves_named(results, wanted) == " In half precision: CD-1 far."
+    assert halves_named(Results("paper", "short", {}), wanted) == ""
 
 
 def test_the_short_residual_network_is_the_published_one_stopped_after_a_quarter() -> None:
@@ -173,7 +215,14 @@ def test_the_residual_network_leaks_where_held_out_sums_are_flat(
     assert (verdict.outcome == "reproduced") is leaks
 
 
-@pytest.mark.parametrize(("part", "claim"), [("images-short", "D4"), ("images-beside", "D8")])
+@pytest.mark.parametrize(
+    ("part", "claim", "where"),
+    [
+        ("images-short", "D4", "near"),
+        ("images-beside", "D8", "near"),
+        ("images-few", "D10", "far"),
+    ],
+)
 @pytest.mark.parametrize(
     ("three", "one", "outcome"),
     [
@@ -183,7 +232,12 @@ def test_the_residual_network_leaks_where_held_out_sums_are_flat(
     ],
 )
 def test_more_left_out_is_judged_by_held_out_accuracy(
-    part: str, claim: str, three: tuple[float, ...], one: tuple[float, ...], outcome: str
+    part: str,
+    claim: str,
+    where: str,
+    three: tuple[float, ...],
+    one: tuple[float, ...],
+    outcome: str,
 ) -> None:
     cells = {}
     for left_out, shares in ((3, three), (1, one)):
@@ -191,10 +245,31 @@ def test_more_left_out_is_judged_by_held_out_accuracy(
         # what is trained has an accuracy of 1, and must not count
         tables = [np.where(train, 1.0, share)[None] for share in shares]
         outcomes = {i: Outcome({}, {"answers/accuracy": t}) for i, t in enumerate(tables)}
-        cells[f"CD-{left_out} near"] = Seeds(outcomes)
+        cells[f"CD-{left_out} {where}"] = Seeds(outcomes)
     verdict = STUDY.part(part).judges()[claim](Results("paper", "short", cells), 0.95)
     assert verdict.outcome == outcome
     assert verdict.effect == pytest.approx(np.mean(three) - np.mean(one))
+
+
+@pytest.mark.parametrize(("part", "claim"), [("images-few", "D9"), ("images-context", "D2")])
+@pytest.mark.parametrize(
+    ("shares", "outcome"),
+    [
+        ((0.95, 0.9, 0.94), "reproduced"),
+        ((0.55, 0.5, 0.54), "contradicted"),
+        ((0.95, 0.6, 0.8), "inconclusive"),
+    ],
+)
+def test_few_left_out_is_judged_by_held_out_accuracy(
+    part: str, claim: str, shares: tuple[float, ...], outcome: str
+) -> None:
+    train = rows(ContextDependence(left_out=1))[1]
+    tables = [np.where(train, 0.75, share)[None] for share in shares]
+    cells = {
+        "CD-1 far": Seeds({i: Outcome({}, {"answers/accuracy": t}) for i, t in enumerate(tables)})
+    }
+    verdict = STUDY.part(part).judges()[claim](Results("paper", "short", cells), 0.95)
+    assert verdict.outcome == outcome and verdict.effect == pytest.approx(np.mean(shares))
 
 
 @pytest.mark.parametrize(

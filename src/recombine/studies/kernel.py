@@ -11,6 +11,7 @@ from recombine.studies.kernel_images import (
 from recombine.studies.kernel_images_small import (
     ImagesApart,
     ImagesBeside,
+    ImagesFew,
     ImagesNear,
     ImagesSalience,
     ImagesShort,
@@ -32,6 +33,7 @@ STUDY = published(
     ImagesBeside(),
     ImagesShort(),
     ImagesApart(),
+    ImagesFew(),
     DistancesPart(),
     ResidualAddition(),
     ResidualContext(),

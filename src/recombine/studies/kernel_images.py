@@ -105,15 +105,19 @@ class ImagePart(ShowsImages):
     """Cells that no claim rests on: not run at quick scale."""
     shortened: ClassVar[int] = 1
     """At paper scale the published epochs are divided by this."""
+    in_halves: ClassVar[tuple[str, ...]] = ()
+    """Cells that hold halves at paper scale (`models/halves.py`)."""
 
     def cells(self, *, scale: str, profile: str, seeds: int) -> Mapping[str, Need]:
         part = self.shortened if scale == "paper" else 1
-        return {
-            name: Need(
-                cell(task, scale=scale, shift=FAR[scale] if far else 0, part=part), range(seeds)
-            )
-            for name, task, far in self.wanted_at(scale)
-        }
+        found = {}
+        for name, task, far in self.wanted_at(scale):
+            halves = scale == "paper" and name in self.in_halves
+            precision: Precision = "half" if halves else "single"
+            shift = FAR[scale] if far else 0
+            one = cell(task, scale=scale, shift=shift, part=part, precision=precision)
+            found[name] = Need(one, range(seeds))
+        return found
 
     @classmethod
     def wanted_at(cls, scale: str) -> tuple[tuple[str, ItemTask, bool], ...]:
@@ -247,7 +251,7 @@ class ImagesContext(HalfPart):
     def judges(self) -> Mapping[str, Judge]:
         return {
             "D1": partial(takes_the_shortcut, part=ImagesContext),
-            "D2": learns_with_few_left_out,
+            "D2": partial(learns_with_few_left_out, part=ImagesContext),
             "D3": partial(distance_hurts, part=ImagesContext),
         }
 
@@ -285,9 +289,9 @@ def takes_the_shortcut(results: Results, level: float, *, part: type[ImagePart])
     return stats.below(stats.mean(accuracy, level=level), CHANCE)
 
 
-def learns_with_few_left_out(results: Results, level: float) -> Verdict:
-    """D2: CD-1 is answered well."""
-    accuracy = accuracy_of(results, ImagesContext, "CD-1 far")
+def learns_with_few_left_out(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
+    """D2 and D9: CD-1 is answered well where the images are far apart."""
+    accuracy = accuracy_of(results, part, "CD-1 far")
     return stats.above(stats.mean(accuracy, level=level), PASSES)
 
 

@@ -10,7 +10,9 @@ from jaxtyping import Float
 
 from recombine import stats
 from recombine.analyses.additivity import rows as combinations
+from recombine.models.deep_conv import DeepConv
 from recombine.studies.figure import Axis, Bars, Colour, Figure, Line, Mark, Panel, Points, Rule
+from recombine.studies.kernel_cells import Assigned
 from recombine.studies.kernel_images_printed import (
     FAR,
     KINDS,
@@ -75,8 +77,16 @@ def addition_table(results: Results, wanted: Wanted) -> Table:
         note="On unseen images unless said; training images are paired anew. Outermost items: the "
         "held-out ones of largest and smallest value; the paper has item +4 for extrapolation, "
         "items ±3 for interpolation. The untrained kernel is that of the last convolution; "
-        "networks that learn features need not follow it.",
+        f"networks that learn features need not follow it.{halves_named(results, wanted)}",
     )
+
+
+def halves_named(results: Results, wanted: Wanted) -> str:
+    """The cells that were trained in half precision, as a sentence of a note; nothing if none."""
+    specs = ((name, results.specs.get(name)) for name, _, _ in wanted)
+    models = [(name, spec.trial.model) for name, spec in specs if isinstance(spec, Assigned)]
+    halves = [n for n, m in models if isinstance(m, DeepConv) and m.precision == "half"]
+    return f" In half precision: {', '.join(halves)}." if halves else ""
 
 
 def in_single(name: str) -> str:
@@ -200,7 +210,7 @@ def accuracy_table(results: Results, wanted: Wanted) -> Table:
         rows=tuple(rows),
         where="Figures: context dependence and equivalence with a ConvNet on MNIST",
         note="Published: compositional accuracy of ten seeds at d = 0 (near) and d = 20 (far). "
-        "The loss is on training images, combined anew.",
+        f"The loss is on training images, combined anew.{halves_named(results, wanted)}",
     )
 
 

@@ -4,6 +4,7 @@
 `images-beside`: the same for context dependence (CD-3, CD-1) and equivalence.
 `images-short`: a quarter of it, also with images far apart, and on context dependence.
 `images-apart`: a quarter of it on context dependence, side by side and far apart.
+`images-few`: the same on CD-1, where few combinations are left out, beside CD-3.
 `images-salience`: the network before training, at every distance.
 """
 
@@ -30,6 +31,7 @@ from recombine.studies.kernel_images import (
     cell,
     distance_helps,
     distance_hurts,
+    learns_with_few_left_out,
     more_trained_items_help,
     new_combinations_are_harder,
     takes_the_shortcut,
@@ -141,9 +143,11 @@ class ImagesShort(ImagePart):
         )
 
 
-def more_left_out_hurts(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
-    """D4 and D8: CD-3 is answered worse than CD-1 where images lie side by side."""
-    three, one = (accuracy_of(results, part, f"CD-{left_out} near") for left_out in (3, 1))
+def more_left_out_hurts(
+    results: Results, level: float, *, part: type[ImagePart], where: str = "near"
+) -> Verdict:
+    """D4, D8 and D10: CD-3 is answered worse than CD-1."""
+    three, one = (accuracy_of(results, part, f"CD-{left_out} {where}") for left_out in (3, 1))
     return stats.below(stats.paired(three, one, level=level).difference, 0.0)
 
 
@@ -165,6 +169,43 @@ class ImagesApart(ImagePart):
         return {
             "D6": partial(takes_the_shortcut, part=ImagesApart),
             "D7": partial(distance_hurts, part=ImagesApart),
+        }
+
+    def tables(self, results: Results) -> tuple[Table, ...]:
+        return (
+            shown.accuracy_table(results, self.wanted),
+            shown.shares_table(results, self.wanted),
+            shown.course_table(results, self.wanted, measure="accuracy"),
+        )
+
+    def figures(self, results: Results) -> tuple[Figure, ...]:
+        return (shown.shares_figure(results, self.wanted),)
+
+
+@dataclass(frozen=True)
+class ImagesFew(ImagePart):
+    """CD-1 and CD-3 far apart, for a quarter of the published epochs; all of them at quick scale.
+
+    CD-1 in half precision at paper scale, where a run in single precision takes an hour of a core.
+    """
+
+    name: ClassVar[str] = "images-few"
+    title: ClassVar[str] = (
+        "Context dependence far apart: few left out or many, a quarter of the epochs"
+    )
+    profiles: ClassVar[tuple[str, ...]] = ("short",)
+    shortened: ClassVar[int] = 4
+    in_halves: ClassVar[tuple[str, ...]] = ("CD-1 far",)
+    runs: ClassVar[Runs] = "by name"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("CD-1 far", ContextDependence(left_out=1), True),
+        ("CD-3 far", ContextDependence(left_out=3), True),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "D9": partial(learns_with_few_left_out, part=ImagesFew),
+            "D10": partial(more_left_out_hurts, part=ImagesFew, where="far"),
         }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
