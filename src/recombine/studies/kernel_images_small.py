@@ -152,24 +152,12 @@ def more_left_out_hurts(
 
 
 @dataclass(frozen=True)
-class ImagesApart(ImagePart):
-    """CD-3 over distance, for a quarter of the published epochs; all of them at quick scale."""
+class ShortContext(ImagePart):
+    """Context dependence for a quarter of the published epochs; all of them at quick scale."""
 
-    name: ClassVar[str] = "images-apart"
-    title: ClassVar[str] = "Context dependence over distance, a quarter of the epochs"
     profiles: ClassVar[tuple[str, ...]] = ("short",)
     shortened: ClassVar[int] = 4
     runs: ClassVar[Runs] = "by name"
-    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
-        ("CD-3 far", ContextDependence(left_out=3), True),
-        ("CD-3 near", ContextDependence(left_out=3), False),
-    )
-
-    def judges(self) -> Mapping[str, Judge]:
-        return {
-            "D6": partial(takes_the_shortcut, part=ImagesApart),
-            "D7": partial(distance_hurts, part=ImagesApart),
-        }
 
     def tables(self, results: Results) -> tuple[Table, ...]:
         return (
@@ -183,7 +171,25 @@ class ImagesApart(ImagePart):
 
 
 @dataclass(frozen=True)
-class ImagesFew(ImagePart):
+class ImagesApart(ShortContext):
+    """CD-3 over distance, for a quarter of the published epochs; all of them at quick scale."""
+
+    name: ClassVar[str] = "images-apart"
+    title: ClassVar[str] = "Context dependence over distance, a quarter of the epochs"
+    wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
+        ("CD-3 far", ContextDependence(left_out=3), True),
+        ("CD-3 near", ContextDependence(left_out=3), False),
+    )
+
+    def judges(self) -> Mapping[str, Judge]:
+        return {
+            "D6": partial(takes_the_shortcut, part=ImagesApart),
+            "D7": partial(distance_hurts, part=ImagesApart),
+        }
+
+
+@dataclass(frozen=True)
+class ImagesFew(ShortContext):
     """CD-1 and CD-3 far apart, for a quarter of the published epochs; all of them at quick scale.
 
     CD-1 in half precision at paper scale, where a run in single precision takes an hour of a core.
@@ -193,10 +199,7 @@ class ImagesFew(ImagePart):
     title: ClassVar[str] = (
         "Context dependence far apart: few left out or many, a quarter of the epochs"
     )
-    profiles: ClassVar[tuple[str, ...]] = ("short",)
-    shortened: ClassVar[int] = 4
     in_halves: ClassVar[tuple[str, ...]] = ("CD-1 far",)
-    runs: ClassVar[Runs] = "by name"
     wanted: ClassVar[tuple[tuple[str, ItemTask, bool], ...]] = (
         ("CD-1 far", ContextDependence(left_out=1), True),
         ("CD-3 far", ContextDependence(left_out=3), True),
@@ -207,16 +210,6 @@ class ImagesFew(ImagePart):
             "D9": partial(learns_with_few_left_out, part=ImagesFew),
             "D10": partial(more_left_out_hurts, part=ImagesFew, where="far"),
         }
-
-    def tables(self, results: Results) -> tuple[Table, ...]:
-        return (
-            shown.accuracy_table(results, self.wanted),
-            shown.shares_table(results, self.wanted),
-            shown.course_table(results, self.wanted, measure="accuracy"),
-        )
-
-    def figures(self, results: Results) -> tuple[Figure, ...]:
-        return (shown.shares_figure(results, self.wanted),)
 
 
 @dataclass(frozen=True)
