@@ -12,6 +12,7 @@ from recombine.models.spectral import (
     inverse_transform,
     pays,
     spectral_convolution,
+    spectral_rectified,
 )
 
 
@@ -33,6 +34,21 @@ def test_values_and_gradients_are_those_of_conv2d(size: tuple[int, int], kernel:
     found = torch.autograd.grad(ours, [x, weight, bias], by_y)
     wanted = torch.autograd.grad(theirs, [x, weight, bias], by_y)
     for a, b in zip(found, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [(8, 8), (9, 6)])
+def test_rectified_with_its_sums(size: tuple[int, int]) -> None:
+    x = _normal(*size, 2, 3).requires_grad_()
+    weight = _normal(4, 2, 3, 3, seed=1).requires_grad_()
+    bias = _normal(4, seed=3).requires_grad_()
+    ours = spectral_rectified(x, weight, bias)
+    r = F.conv2d(x.permute(3, 2, 0, 1), weight, bias).relu().permute(2, 3, 1, 0)
+    theirs = r, r.sum((0, 1, 3)), r.square().sum((0, 1, 3))
+    by = [_normal(*part.shape, seed=i) for i, part in enumerate(theirs)]
+    found = torch.autograd.grad(ours, [x, weight, bias], by)
+    wanted = torch.autograd.grad(theirs, [x, weight, bias], by)
+    for a, b in zip((*ours, *found), (*theirs, *wanted), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
 
 
@@ -86,7 +102,7 @@ def test_it_is_used_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     def learn() -> list[torch.Tensor]:
         stack = model.stack([3, 4], (2, 10, 12), 1, 2)
         stack.train()
-        y = stack(x)
+        y = stack(x, lambda _, value: value)  # somebody looks: layer by layer
         return [y, *torch.autograd.grad(y.square().mean(), list(stack.parameters()))]
 
     monkeypatch.setattr(looped, "spectral_convolution", counted)

@@ -17,10 +17,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from recombine.errors import BadValue
+from recombine.models.folded import Block, folded_blocks
 from recombine.models.halves import Halves, pooled_by_pixels
-from recombine.models.looped import Drawn, Looped, norm, normal
+from recombine.models.looped import Drawn, Looped, norm, normal, of_lane
 from recombine.models.model import Model, Reads
-from recombine.models.planes import max_pool
 from recombine.models.spectral import pays
 from recombine.models.stack import Stack, Tap, odds, untouched
 from recombine.seeds import stream
@@ -110,16 +110,13 @@ class StackedDeepConv(Looped):
         self, inputs: Float[Tensor, "seeds_or_1 batch channel h w"], tap: Tap = untouched
     ) -> Float[Tensor, "seed batch output unit"]:
         halves = self.halves = Halves(self.lanes) if self._half else None
-        tap = tap if halves is None else halves.shown_to(tap)
-        h = inputs
-        for i in range(self._convolutions):
-            pixels = halves is None and pays(getattr(self, f"conv{i}_weight")[0])
-            h = tap(f"conv.{i}", self.convolved(f"conv{i}", h).relu())
-            h = self.batch_normed(f"norm{i}", h, pixels=pixels)
-        pool = max_pool if pixels else partial(F.max_pool2d, kernel_size=2)
         if halves is not None:
-            pool = pooled_by_pixels
-        h = self.each(lambda lane, x: pool(x).flatten(1), h)
+            tap = halves.shown_to(tap)
+        unseen = tap is untouched and self.training and halves is None
+        if unseen and self._in_frequencies(inputs):
+            h = self.each(self._folded, inputs)
+        else:
+            h = self._layer_by_layer(inputs, tap)
         for i in range(self._dense):
             h = tap(f"dense.{i}", self.dense(f"dense{i}", h).relu())
         if halves is not None:
@@ -127,3 +124,30 @@ class StackedDeepConv(Looped):
         h = self.dense(f"dense{self._dense}", h)
         self.counted()
         return tap("output", h.unsqueeze(-1))
+
+    def _in_frequencies(self, inputs: Tensor) -> bool:
+        """Whether all convolutions are faster that way; an empty batch has no statistics."""
+        weights = (getattr(self, f"conv{i}_weight")[0] for i in range(self._convolutions))
+        return inputs.shape[1] > 0 and all(pays(weight) for weight in weights)
+
+    def _folded(self, lane: int, x: Float[Tensor, "batch channel h w"]) -> Tensor:
+        """The convolutional part of a lane in training, when nobody looks into it."""
+        names = ("conv{}_weight", "conv{}_bias", "norm{}_weight", "norm{}_bias")
+        running = ("norm{}_mean", "norm{}_variance")
+        blocks = [
+            Block(
+                *(of_lane(getattr(self, name.format(i)), lane) for name in names),
+                *(getattr(self, name.format(i))[lane] for name in running),
+            )
+            for i in range(self._convolutions)
+        ]
+        return folded_blocks(x, blocks).flatten(1)
+
+    def _layer_by_layer(
+        self, h: Float[Tensor, "seeds_or_1 batch channel h w"], tap: Tap
+    ) -> Float[Tensor, "seed batch unit"]:
+        for i in range(self._convolutions):
+            h = tap(f"conv.{i}", self.convolved(f"conv{i}", h).relu())
+            h = self.batch_normed(f"norm{i}", h)
+        pool = pooled_by_pixels if self.halves is not None else partial(F.max_pool2d, kernel_size=2)
+        return self.each(lambda _, x: pool(x).flatten(1), h)

@@ -19,7 +19,6 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from recombine.models import planes
 from recombine.models.halves import Halves, half_convolution
 from recombine.models.spectral import pays, spectral_convolution
 from recombine.models.stack import Stack
@@ -119,19 +118,14 @@ class Looped(Stack):
 
         return self.each(layer, h)
 
-    def batch_normed(self, name: str, h: Tensor, *, pixels: bool = False) -> Tensor:
-        """Batch norm: by the batch in training, by running means otherwise.
-
-        With `pixels`, of images that lie in memory pixel by pixel (see `planes`).
-        """
+    def batch_normed(self, name: str, h: Tensor) -> Tensor:
+        """Batch norm: by the batch in training, by running means otherwise."""
         weight, bias, mean, variance = (
             getattr(self, f"{name}_{part}") for part in ("weight", "bias", "mean", "variance")
         )
 
         def layer(lane: int, x: Tensor) -> Tensor:
             running, learned = (mean[lane], variance[lane]), (weight[lane], bias[lane])
-            if pixels and self.training:
-                return planes.batch_norm(x, *running, *learned)
             if self.halves is not None:
                 learned = self.halves.beside(lane, learned[0]), self.halves.beside(lane, learned[1])
             return F.batch_norm(x, *running, *learned, training=self.training)

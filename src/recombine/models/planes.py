@@ -1,8 +1,8 @@
-"""Batch norm and max-pooling of images that lie in memory pixel by pixel.
+"""Images that lie in memory pixel by pixel, and their max-pooling.
 
 Convolution in frequencies (`spectral`) leaves images as [long side, short side, channel, image].
-PyTorch's own layers would lay them anew, or walk through them number by number. Ours give the same
-values and gradients, up to rounding, by operations on whole planes.
+PyTorch's own pooling would lay them anew. Ours gives the same values and gradients by operations on
+whole planes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ from torch.autograd.function import once_differentiable
 
 Images = Float[Tensor, "batch channel h w"]
 Planes = Float[Tensor, "long short channel batch"]
-Flat = Float[Tensor, "pixel column"]
-"""Planes with all pixels in one dimension and all channels of all images in the other."""
 Pooled = Float[Tensor, "batch channel half_h half_w"]
-EPS, MOMENTUM = 1e-5, 0.1
-"""Batch norm's constants in PyTorch."""
 
 
 def planes(x: Images) -> Planes:
@@ -33,73 +29,6 @@ def images(x: Planes, *, turned: bool) -> Images:
     """Planes as images again, wider than high if they were `turned`; nothing moves in memory."""
     upright = x.permute(3, 2, 0, 1)
     return upright.mT if turned else upright
-
-
-def channel_sums(x: Planes) -> Float[Tensor, " channel"]:
-    """The sum over all pixels of all images, as a product with ones: a third of `sum`'s time."""
-    flat = x.flatten(2).flatten(0, 1)
-    return torch.mm(flat.new_ones(1, len(flat)), flat).view(x.shape[2:]).sum(1)
-
-
-def batch_norm(
-    x: Images,
-    mean: Float[Tensor, " channel"],
-    variance: Float[Tensor, " channel"],
-    weight: Float[Tensor, " channel"],
-    bias: Float[Tensor, " channel"],
-) -> Images:
-    """F.batch_norm in training; the running mean and variance are updated in place."""
-    y = _BatchNorm.apply(planes(x), mean, variance, weight, bias)  # type: ignore[no-untyped-call]
-    return images(y, turned=x.shape[3] > x.shape[2])
-
-
-class _BatchNorm(torch.autograd.Function):
-    """y = w (x - m)/s + b, where m and s² are mean and variance of a channel in this batch.
-
-    m and s move with x. So from g = ∂y, with sums over the n pixels of all images of a channel,
-
-        ∂b = Σ g,   ∂w = Σ g (x - m)/s,   ∂x = w/s · (g - ∂b/n - (x - m)/s · ∂w/n).
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Planes,
-        mean: Float[Tensor, " channel"],
-        variance: Float[Tensor, " channel"],
-        weight: Float[Tensor, " channel"],
-        bias: Float[Tensor, " channel"],
-    ) -> Planes:
-        n = x[:, :, 0].numel()
-        m = channel_sums(x) / n
-        centred = x - m[:, None]
-        v = channel_sums(centred * centred) / n
-        mean.lerp_(m, MOMENTUM)
-        variance.lerp_(v * (n / (n - 1)), MOMENTUM)
-        one_by_s = (v + EPS).rsqrt()
-        ctx.save_for_backward(centred, one_by_s, weight)
-        return _plus_scaled(bias, centred, weight * one_by_s)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, g: Planes) -> tuple[Tensor | None, ...]:
-        centred, one_by_s, weight = ctx.saved_tensors
-        n = g[:, :, 0].numel()
-        g = g.contiguous()
-        by_bias, by_weight = channel_sums(g), channel_sums(g * centred) * one_by_s
-        scale = weight * one_by_s
-        by_x = _plus_scaled(-scale * by_bias / n, g, scale)
-        by_x = _plus_scaled(by_x, centred, -scale * one_by_s * by_weight / n)
-        return by_x, None, None, by_weight, by_bias
-
-
-def _plus_scaled(
-    base: Planes | Float[Tensor, " channel"], x: Planes, scale: Float[Tensor, " channel"]
-) -> Planes:
-    """base + scale x, channel by channel, in one walk through memory."""
-    batch = x.shape[3]
-    row = base.flatten(2) if base.dim() > 1 else base.repeat_interleave(batch)
-    return torch.addcmul(row, x.flatten(2), scale.repeat_interleave(batch)).view(x.shape)
 
 
 def max_pool(x: Images) -> Pooled:

@@ -18,6 +18,11 @@ for. Images lie in memory as [height, width, channel, image]: a transform then m
 planes from the left, first along the height, where a real image needs half of the frequencies,
 then along the width, and leaves [frequency, (real, imaginary) × channel, image]. So a complex
 product is a real one of twice the size, with [[W_r, W_i], [−W_i, W_r]] for conj(W).
+
+**A row at a time.** A core multiplies faster than memory brings it numbers, the more so when all
+cores work. So whatever needs no more than a row of frequencies is done while that row is in the
+core's cache: the transform along the width, the products, and the way back along the width. The way
+back along the height goes column by column of pixels, with ReLU and the sums that batch norm needs.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from recombine.errors import BadValue
-from recombine.models.planes import channel_sums, images, planes
+from recombine.models.planes import images, planes
 
 KERNEL, CHANNELS = 5, 16
 """From this size of kernel and number of channels on it is faster than F.conv2d."""
@@ -66,62 +71,156 @@ def spectral_convolution(
     turned = x.shape[3] > x.shape[2]
     if turned:
         weight = weight.mT
-    y = _Spectral.apply(planes(x), weight, bias)  # type: ignore[no-untyped-call]
+    y, _, _ = _Spectral.apply(planes(x), weight, bias, False)  # type: ignore[no-untyped-call]
     return images(y, turned=turned)
 
 
+def spectral_rectified(
+    x: Float[Tensor, "h w in batch"],
+    weight: Float[Tensor, "out in k k"],
+    bias: Float[Tensor, " out"],
+) -> tuple[Float[Tensor, "h2 w2 out batch"], Float[Tensor, " out"], Float[Tensor, " out"]]:
+    """r = relu(w ⋆ x + b), and of each channel Σ r and Σ r² over all pixels of all images."""
+    found = _Spectral.apply(x, weight, bias, True)  # type: ignore[no-untyped-call]
+    return found  # type: ignore[no-any-return]
+
+
 class _Spectral(torch.autograd.Function):
+    """w ⋆ x + b, or its ReLU with sums of that and of its square (else these are zeros)."""
+
     @staticmethod
     def forward(
         ctx: Any,
         x: Float[Tensor, "h w in batch"],
         weight: Float[Tensor, "out in k k"],
         bias: Float[Tensor, " out"] | None,
-    ) -> Float[Tensor, "h2 w2 out batch"]:
+        rectified: bool,
+    ) -> tuple[Float[Tensor, "h2 w2 out batch"], Float[Tensor, " out"], Float[Tensor, " out"]]:
         height, width, channels, batch = x.shape
-        out, _, *kernel = weight.shape
-        ctx.size, ctx.kernel = (height, width), tuple(kernel)
-        spectrum = forward_transform(x.flatten(2), ctx.size).view(-1, 2 * channels, batch)
-        kernels = _conjugate(forward_transform(_columns(weight), ctx.size), out)
-        ctx.save_for_backward(spectrum, kernels)
-        found = torch.bmm(kernels, spectrum).view(-1, 2, out * batch)
+        out, kernel = len(weight), tuple(weight.shape[2:])
         cut = height - kernel[0] + 1, width - kernel[1] + 1
-        y = inverse_transform(found, ctx.size, cut).view(*cut, out, batch)
-        return y if bias is None else y.add_(bias.unsqueeze(1))
+        kernels = forward_transform(_columns(weight), (height, width))
+        kernels = kernels.view(-1, width, 2, out, channels)
+        rows = torch.mm(_down(height, height, x.dtype), x.flatten(1)).view(
+            len(kernels), 2 * width, -1
+        )
+        forth, back = _turn(width, width, x.dtype), _turn_back(width, cut[1], x.dtype)
+        spectrum, product = torch.empty_like(rows), x.new_empty(width, 2 * out, batch)
+        found = x.new_empty(len(rows), 2 * cut[1], out * batch)
+        for f in range(len(rows)):
+            torch.mm(forth, rows[f], out=spectrum[f])
+            numbers = spectrum[f].view(width, 2 * channels, batch)
+            torch.bmm(_conjugate(kernels[f]), numbers, out=product)
+            torch.mm(back, product.view(2 * width, -1), out=found[f])
+        if bias is not None:  # a constant is the frequency zero, which is divided by all pixels
+            found[0, : cut[1]] += (height * width * bias).repeat_interleave(batch)
+        y, *sums = _pixels(found, (height, width), cut, rectified=rectified)
+        y = y.view(*cut, out, batch)
+        ctx.size, ctx.kernel, ctx.rectified = (height, width), kernel, rectified
+        ctx.save_for_backward(y if rectified else None, spectrum, kernels)
+        total, squares = (part.view(out, batch).sum(1) for part in sums)
+        return y, total, squares
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, by_y: Float[Tensor, "h2 w2 out batch"]) -> tuple[Tensor | None, ...]:
-        spectrum, kernels = ctx.saved_tensors
-        out, batch = by_y.shape[2:]
-        channels = spectrum.shape[1] // 2
-        by_y = by_y.contiguous()
-        back = forward_transform(by_y.flatten(2), ctx.size).view(-1, 2 * out, batch)
+    def backward(
+        ctx: Any,
+        by_y: Float[Tensor, "h2 w2 out batch"],
+        by_sum: Float[Tensor, " out"],
+        by_squares: Float[Tensor, " out"],
+    ) -> tuple[Tensor | None, ...]:
+        r, spectrum, kernels = ctx.saved_tensors
+        (height, width), wants = ctx.size, ctx.needs_input_grad
+        out, channels = kernels.shape[3:]
+        batch = by_y.shape[3]
+        rows = _gradient_rows(by_y, r, by_sum, by_squares, height)
+        forth = _turn(width, by_y.shape[1], by_y.dtype)
+        back = _turn_back(width, width, by_y.dtype)
+        numbers = by_y.new_empty(width, 2 * out, batch)
+        product = by_y.new_empty(width, 2 * channels, batch)
+        found = by_y.new_empty(len(rows), 2 * width, channels * batch) if wants[0] else None
+        both = by_y.new_empty(width, 2, out, 2, channels)
+        by_kernels = torch.empty_like(kernels) if wants[1] else None
+        for f in range(len(rows)):
+            torch.mm(forth, rows[f], out=numbers.view(2 * width, -1))
+            if found is not None:
+                torch.bmm(_conjugate(kernels[f]).mT, numbers, out=product)
+                torch.mm(back, product.view(2 * width, -1), out=found[f])
+            if by_kernels is not None:
+                before = spectrum[f].view(width, 2 * channels, batch)
+                torch.bmm(numbers, before.mT, out=both.view(width, 2 * out, 2 * channels))
+                torch.add(both[:, 0, :, 0], both[:, 1, :, 1], out=by_kernels[f, :, 0])
+                torch.sub(both[:, 0, :, 1], both[:, 1, :, 0], out=by_kernels[f, :, 1])
         by_x = by_weight = by_bias = None
-        if ctx.needs_input_grad[0]:
-            found = torch.bmm(kernels.mT, back).view(-1, 2, channels * batch)
-            by_x = inverse_transform(found, ctx.size, ctx.size)
-            by_x = by_x.view(*ctx.size, channels, batch)
-        if ctx.needs_input_grad[1]:
-            both = torch.bmm(back, spectrum.mT).view(-1, 2, out, 2, channels)
-            real = both[:, 0, :, 0] + both[:, 1, :, 1]
-            imaginary = both[:, 0, :, 1] - both[:, 1, :, 0]
-            found = torch.stack([real, imaginary], 1).view(-1, 2, out * channels)
-            by_weight = inverse_transform(found, ctx.size, ctx.kernel)
+        if found is not None:
+            by_x, *_ = _pixels(found, ctx.size, ctx.size, rectified=False)
+            by_x = by_x.view(height, width, channels, batch)
+        if by_kernels is not None:
+            by_weight = inverse_transform(
+                by_kernels.view(-1, 2, out * channels), ctx.size, ctx.kernel
+            )
             by_weight = by_weight.view(*ctx.kernel, out, channels).permute(2, 3, 0, 1)
-        if ctx.needs_input_grad[2]:
-            by_bias = channel_sums(by_y)
-        return by_x, by_weight, by_bias
+        if wants[2]:  # the sum over all pixels is the frequency zero
+            by_bias = rows[0, : by_y.shape[1]].sum(0).view(out, batch).sum(1)
+        return by_x, by_weight, by_bias, None
+
+
+def _pixels(
+    rows: Float[Tensor, "frequency part_width column"], size: Size, cut: Size, *, rectified: bool
+) -> tuple[Float[Tensor, "h w column"], Float[Tensor, " column"], Float[Tensor, " column"]]:
+    """The way back along the height; with ReLU and the sums of it and of its square, if wanted."""
+    columns = rows.shape[2]
+    y = rows.new_empty(*cut, columns)
+    sums = rows.new_zeros(2, cut[1], columns)
+    up, rows = _up(size, cut[0], rows.dtype), rows.view(-1, cut[1], columns)
+    ones, squares = up.new_ones(1, cut[0]), up.new_empty(cut[0], columns)
+    for w in range(cut[1]):
+        torch.mm(up, rows[:, w], out=y[:, w])
+        if rectified:
+            y[:, w].clamp_(min=0)
+            torch.mm(ones, y[:, w], out=sums[0, w : w + 1])
+            torch.mm(ones, torch.mul(y[:, w], y[:, w], out=squares), out=sums[1, w : w + 1])
+    return y, *sums.sum(1)
+
+
+def _gradient_rows(
+    by_y: Float[Tensor, "h w out batch"],
+    r: Float[Tensor, "h w out batch"] | None,
+    by_sum: Float[Tensor, " out"],
+    by_squares: Float[Tensor, " out"],
+    height: int,
+) -> Float[Tensor, "frequency part_width column"]:
+    """The gradient in w ⋆ x + b along the height in frequencies.
+
+    Through r = relu(…), Σ r and Σ r² it is (∂y + ∂Σr + 2r ∂Σr²), and 0 where r is.
+    """
+    pixels, width, out, batch = by_y.shape
+    by_y, down = by_y.contiguous().flatten(2), _down(height, pixels, by_y.dtype)
+    rows = by_y.new_empty(len(down), width, out * batch)
+    constant, slope = (part.repeat_interleave(batch) for part in (by_sum, 2 * by_squares))
+    gradient = by_y.new_empty(pixels, out * batch)
+    for w in range(width):
+        if r is None:
+            gradient = by_y[:, w]
+        else:
+            here = r[:, w].flatten(1)
+            torch.addcmul(by_y[:, w], here, slope, out=gradient)
+            gradient += constant
+            torch.ops.aten.threshold_backward(gradient, here, 0, grad_input=gradient)
+        torch.mm(down, gradient, out=rows[:, w])
+    return rows.view(len(down) // 2, 2 * width, -1)
 
 
 def _columns(weight: Float[Tensor, "out in k k"]) -> Columns:
     return weight.permute(2, 3, 0, 1).contiguous().flatten(2)
 
 
-def _conjugate(spectrum: Spectrum, out: int) -> Float[Tensor, "frequency twice_out twice_in"]:
+def _conjugate(
+    spectrum: Float[Tensor, "frequency 2 out in"],
+) -> Float[Tensor, "frequency twice_out twice_in"]:
     """conj(W) as a real matrix: [[W_r, W_i], [−W_i, W_r]]."""
-    real, imaginary = spectrum.view(len(spectrum), 2, out, -1).unbind(1)
-    channels = real.shape[2]
+    real, imaginary = spectrum.unbind(1)
+    out, channels = real.shape[1:]
     found = real.new_empty(len(real), 2, out, 2, channels)
     found[:, 0, :, 0] = found[:, 1, :, 1] = real
     found[:, 0, :, 1] = imaginary
@@ -132,36 +231,57 @@ def _conjugate(spectrum: Spectrum, out: int) -> Float[Tensor, "frequency twice_o
 def forward_transform(pixels: Columns, size: Size) -> Spectrum:
     """The frequencies of images that are filled up with zeros to a size."""
     height, width, columns = pixels.shape
-    half = size[0] // 2 + 1
-    # Along the height: rows of (frequency, part), for the lower half of the frequencies.
-    cos, sin = _circle(size[0], height, pixels.dtype)
-    down = torch.stack([cos[:half], -sin[:half]], 1).flatten(0, 1)
-    found = torch.mm(down, pixels.view(height, -1)).view(half, 2 * width, columns)
-    # Along the width, of complex numbers: (a + ib)(cos θ − i sin θ).
-    cos, sin = _circle(size[1], width, pixels.dtype)
-    turn = torch.stack([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)], 1).flatten(0, 1)
-    return torch.matmul(turn, found).view(-1, 2, columns)
+    rows = torch.mm(_down(size[0], height, pixels.dtype), pixels.view(height, -1))
+    rows = rows.view(-1, 2 * width, columns)
+    return torch.matmul(_turn(size[1], width, pixels.dtype), rows).view(-1, 2, columns)
 
 
 def inverse_transform(spectrum: Spectrum, size: Size, cut: Size) -> Columns:
     """The first rows and columns of the images that have these frequencies."""
-    columns, half = spectrum.shape[2], size[0] // 2 + 1
-    # Along the width: (a + ib)(cos θ + i sin θ), rows of (part, pixel).
-    cos, sin = (part.T for part in _circle(size[1], cut[1], spectrum.dtype))
-    turn = torch.cat([torch.stack([cos, -sin], 2), torch.stack([sin, cos], 2)]).flatten(1)
-    found = torch.matmul(turn, spectrum.view(half, -1, columns))
-    # Along the height: each frequency but the first (and the middle one) stands for two.
-    cos, sin = _circle(size[0], cut[0], spectrum.dtype)
+    columns, back = spectrum.shape[2], _turn_back(size[1], cut[1], spectrum.dtype)
+    rows = torch.matmul(back, spectrum.view(-1, 2 * size[1], columns))
+    up = _up(size, cut[0], spectrum.dtype)
+    return torch.mm(up, rows.view(up.shape[1], -1)).view(*cut, columns)
+
+
+@lru_cache(maxsize=256)
+def _down(side: int, pixels: int, dtype: torch.dtype) -> Float[Tensor, "frequency_part pixel"]:
+    """From real pixels to (frequency, part), for the lower half of the frequencies."""
+    cos, sin = (part[: side // 2 + 1] for part in _circle(side, pixels))
+    return torch.stack([cos, -sin], 1).flatten(0, 1).to(dtype)
+
+
+@lru_cache(maxsize=256)
+def _up(size: Size, pixels: int, dtype: torch.dtype) -> Float[Tensor, "pixel frequency_part"]:
+    """The way back to real pixels: each frequency but the first (and the middle one) is two."""
+    half = size[0] // 2 + 1
+    cos, sin = (part[:half] for part in _circle(size[0], pixels))
     stands = cos.new_tensor([1 if 2 * f in (0, size[0]) else 2 for f in range(half)])
-    down = torch.stack([cos[:half], -sin[:half]], 1) * (stands / math.prod(size))[:, None, None]
-    return torch.mm(down.flatten(0, 1).T, found.view(2 * half, -1)).view(*cut, columns)
+    found = torch.stack([cos, -sin], 1) * (stands / math.prod(size))[:, None, None]
+    return found.flatten(0, 1).T.to(dtype).contiguous()
+
+
+@lru_cache(maxsize=256)
+def _turn(side: int, pixels: int, dtype: torch.dtype) -> Float[Tensor, "frequency_part part_pixel"]:
+    """Of complex numbers (part, pixel): (a + ib)(cos θ − i sin θ), as rows of (frequency, part)."""
+    cos, sin = _circle(side, pixels)
+    rows = torch.stack([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)], 1)
+    return rows.flatten(0, 1).to(dtype)
+
+
+@lru_cache(maxsize=256)
+def _turn_back(
+    side: int, pixels: int, dtype: torch.dtype
+) -> Float[Tensor, "part_pixel frequency_part"]:
+    """Back from (frequency, part): (a + ib)(cos θ + i sin θ), as rows of (part, pixel)."""
+    return _turn(side, pixels, dtype).T.contiguous()
 
 
 @lru_cache(maxsize=256)
 def _circle(
-    side: int, pixels: int, dtype: torch.dtype
+    side: int, pixels: int
 ) -> tuple[Float[Tensor, "frequency pixel"], Float[Tensor, "frequency pixel"]]:
     """cos and sin of θ = 2π f p / side, for all frequencies f and the first pixels p."""
     turns = torch.outer(torch.arange(side), torch.arange(pixels)) % side
     angles = turns.double() * (2 * math.pi / side)
-    return angles.cos().to(dtype), angles.sin().to(dtype)
+    return angles.cos(), angles.sin()
