@@ -139,8 +139,10 @@ class _Spectral(torch.autograd.Function):
         numbers = by_y.new_empty(width, 2 * out, batch)
         product = by_y.new_empty(width, 2 * channels, batch)
         found = by_y.new_empty(len(rows), 2 * width, channels * batch) if wants[0] else None
-        both = by_y.new_empty(width, 2, out, 2, channels)
-        by_kernels = torch.empty_like(kernels) if wants[1] else None
+        both = by_y.new_empty(width, 2, channels, 2, out)
+        by_kernels = None
+        if wants[1]:
+            by_kernels = by_y.new_empty(len(rows), width, 2, channels, out)
         for f in range(len(rows)):
             torch.mm(forth, rows[f], out=numbers.view(2 * width, -1))
             if found is not None:
@@ -148,18 +150,17 @@ class _Spectral(torch.autograd.Function):
                 torch.mm(back, product.view(2 * width, -1), out=found[f])
             if by_kernels is not None:
                 before = spectrum[f].view(width, 2 * channels, batch)
-                torch.bmm(numbers, before.mT, out=both.view(width, 2 * out, 2 * channels))
+                torch.bmm(before, numbers.mT, out=both.view(width, 2 * channels, 2 * out))
                 torch.add(both[:, 0, :, 0], both[:, 1, :, 1], out=by_kernels[f, :, 0])
-                torch.sub(both[:, 0, :, 1], both[:, 1, :, 0], out=by_kernels[f, :, 1])
+                torch.sub(both[:, 1, :, 0], both[:, 0, :, 1], out=by_kernels[f, :, 1])
         by_x = by_weight = by_bias = None
         if found is not None:
             by_x, *_ = _pixels(found, ctx.size, ctx.size, rectified=False)
             by_x = by_x.view(height, width, channels, batch)
         if by_kernels is not None:
-            by_weight = inverse_transform(
-                by_kernels.view(-1, 2, out * channels), ctx.size, ctx.kernel
-            )
-            by_weight = by_weight.view(*ctx.kernel, out, channels).permute(2, 3, 0, 1)
+            columns = by_kernels.view(-1, 2, channels * out)
+            by_weight = inverse_transform(columns, ctx.size, ctx.kernel)
+            by_weight = by_weight.view(*ctx.kernel, channels, out).permute(3, 2, 0, 1)
         if wants[2]:  # the sum over all pixels is the frequency zero
             by_bias = rows[0, : by_y.shape[1]].sum(0).view(out, batch).sum(1)
         return by_x, by_weight, by_bias, None
