@@ -114,7 +114,7 @@ class StackedDeepConv(Looped):
             tap = halves.shown_to(tap)
         unseen = tap is untouched and self.training and halves is None
         if unseen and self._in_frequencies(inputs):
-            h = self.each(self._folded, inputs)
+            h = self.each(self._folded, inputs).mT
         else:
             h = self._layer_by_layer(inputs, tap)
         for i in range(self._dense):
@@ -130,8 +130,13 @@ class StackedDeepConv(Looped):
         weights = (getattr(self, f"conv{i}_weight")[0] for i in range(self._convolutions))
         return inputs.shape[1] > 0 and all(pays(weight) for weight in weights)
 
-    def _folded(self, lane: int, x: Float[Tensor, "batch channel h w"]) -> Tensor:
-        """The convolutional part of a lane in training, when nobody looks into it."""
+    def _folded(
+        self, lane: int, x: Float[Tensor, "batch channel h w"]
+    ) -> Float[Tensor, "unit batch"]:
+        """The convolutional part of a lane in training, when nobody looks into it.
+
+        Units come first, as they lie in memory: so do gradients, and no image is laid anew.
+        """
         names = ("conv{}_weight", "conv{}_bias", "norm{}_weight", "norm{}_bias")
         running = ("norm{}_mean", "norm{}_variance")
         blocks = [
@@ -141,7 +146,10 @@ class StackedDeepConv(Looped):
             )
             for i in range(self._convolutions)
         ]
-        return folded_blocks(x, blocks).flatten(1)
+        flat = folded_blocks(x, blocks).permute(1, 2, 3, 0).flatten(0, 2)
+        if flat.requires_grad:  # beside other lanes its gradient would lie, and round, otherwise
+            flat.register_hook(Tensor.contiguous)  # type: ignore[no-untyped-call]
+        return flat
 
     def _layer_by_layer(
         self, h: Float[Tensor, "seeds_or_1 batch channel h w"], tap: Tap
