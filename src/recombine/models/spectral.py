@@ -46,6 +46,7 @@ Size = tuple[int, int]
 """Height and width."""
 Columns = Float[Tensor, "h w column"]
 Spectrum = Float[Tensor, "frequency 2 column"]
+Kernels = Float[Tensor, "frequency side twice_out twice_in"]
 
 
 def pays(weight: Float[Tensor, "out in k k"]) -> bool:
@@ -96,27 +97,17 @@ class _Spectral(torch.autograd.Function):
         bias: Float[Tensor, " out"] | None,
         rectified: bool,
     ) -> tuple[Float[Tensor, "h2 w2 out batch"], Float[Tensor, " out"], Float[Tensor, " out"]]:
-        height, width, channels, batch = x.shape
+        height, width, _, batch = x.shape
         out, kernel = len(weight), tuple(weight.shape[2:])
         cut = height - kernel[0] + 1, width - kernel[1] + 1
-        kernels = forward_transform(_columns(weight), (height, width))
-        kernels = kernels.view(-1, width, 2, out, channels)
-        rows = torch.mm(_down(height, height, x.dtype), x.flatten(1)).view(
-            len(kernels), 2 * width, -1
-        )
-        forth, back = _turn(width, width, x.dtype), _turn_back(width, cut[1], x.dtype)
-        spectrum, product = torch.empty_like(rows), x.new_empty(width, 2 * out, batch)
-        found = x.new_empty(len(rows), 2 * cut[1], out * batch)
-        for f in range(len(rows)):
-            torch.mm(forth, rows[f], out=spectrum[f])
-            numbers = spectrum[f].view(width, 2 * channels, batch)
-            torch.bmm(_conjugate(kernels[f]), numbers, out=product)
-            torch.mm(back, product.view(2 * width, -1), out=found[f])
+        kernels = _conjugate(weight, (height, width))
+        rows = torch.mm(_down(height, height, x.dtype), x.flatten(1))
+        found, spectrum = _multiplied(rows.view(len(kernels), 2 * width, -1), kernels, cut[1])
         if bias is not None:  # a constant is the frequency zero, which is divided by all pixels
             found[0, : cut[1]] += (height * width * bias).repeat_interleave(batch)
         y, *sums = _pixels(found, (height, width), cut, rectified=rectified)
         y = y.view(*cut, out, batch)
-        ctx.size, ctx.kernel, ctx.rectified = (height, width), kernel, rectified
+        ctx.size, ctx.kernel = (height, width), kernel
         ctx.save_for_backward(y if rectified else None, spectrum, kernels)
         total, squares = (part.view(out, batch).sum(1) for part in sums)
         return y, total, squares
@@ -130,40 +121,71 @@ class _Spectral(torch.autograd.Function):
         by_squares: Float[Tensor, " out"],
     ) -> tuple[Tensor | None, ...]:
         r, spectrum, kernels = ctx.saved_tensors
-        (height, width), wants = ctx.size, ctx.needs_input_grad
-        out, channels = kernels.shape[3:]
-        batch = by_y.shape[3]
-        rows = _gradient_rows(by_y, r, by_sum, by_squares, height)
-        forth = _turn(width, by_y.shape[1], by_y.dtype)
-        back = _turn_back(width, width, by_y.dtype)
-        numbers = by_y.new_empty(width, 2 * out, batch)
-        product = by_y.new_empty(width, 2 * channels, batch)
-        found = by_y.new_empty(len(rows), 2 * width, channels * batch) if wants[0] else None
-        both = by_y.new_empty(width, 2, channels, 2, out)
-        by_kernels = None
-        if wants[1]:
-            by_kernels = by_y.new_empty(len(rows), width, 2, channels, out)
-        for f in range(len(rows)):
-            torch.mm(forth, rows[f], out=numbers.view(2 * width, -1))
-            if found is not None:
-                torch.bmm(_conjugate(kernels[f]).mT, numbers, out=product)
-                torch.mm(back, product.view(2 * width, -1), out=found[f])
-            if by_kernels is not None:
-                before = spectrum[f].view(width, 2 * channels, batch)
-                torch.bmm(before, numbers.mT, out=both.view(width, 2 * channels, 2 * out))
-                torch.add(both[:, 0, :, 0], both[:, 1, :, 1], out=by_kernels[f, :, 0])
-                torch.sub(both[:, 1, :, 0], both[:, 0, :, 1], out=by_kernels[f, :, 1])
-        by_x = by_weight = by_bias = None
-        if found is not None:
-            by_x, *_ = _pixels(found, ctx.size, ctx.size, rectified=False)
-            by_x = by_x.view(height, width, channels, batch)
-        if by_kernels is not None:
-            columns = by_kernels.view(-1, 2, channels * out)
-            by_weight = inverse_transform(columns, ctx.size, ctx.kernel)
-            by_weight = by_weight.view(*ctx.kernel, channels, out).permute(3, 2, 0, 1)
-        if wants[2]:  # the sum over all pixels is the frequency zero
+        out, batch = by_y.shape[2:]
+        rows = _gradient_rows(by_y, r, by_sum, by_squares, ctx.size[0])
+        wanted = ctx.needs_input_grad
+        by_x, by_weight = _multiplied_back(rows, spectrum, kernels, wanted[0], wanted[1])
+        if by_x is not None:
+            by_x, *_ = _pixels(by_x, ctx.size, ctx.size, rectified=False)
+            by_x = by_x.view(*ctx.size, -1, batch)
+        if by_weight is not None:
+            by_weight = inverse_transform(by_weight.flatten(3).flatten(0, 1), ctx.size, ctx.kernel)
+            by_weight = by_weight.view(*ctx.kernel, -1, out).permute(3, 2, 0, 1)
+        by_bias = None
+        if wanted[2]:  # the sum over all pixels is the frequency zero
             by_bias = rows[0, : by_y.shape[1]].sum(0).view(out, batch).sum(1)
         return by_x, by_weight, by_bias, None
+
+
+def _multiplied(
+    rows: Float[Tensor, "frequency part_side column"], kernels: Kernels, pixels: int
+) -> tuple[
+    Float[Tensor, "frequency part_cut out_batch"], Float[Tensor, "frequency side_part column"]
+]:
+    """conj(W) X, back along the width; and X. Rows of numbers come and go; one is in the cache."""
+    _, side, twice_out, twice_in = kernels.shape
+    batch = 2 * rows.shape[2] // twice_in
+    forth, back = _turn(side, side, rows.dtype), _turn_back(side, pixels, rows.dtype)
+    spectrum, product = torch.empty_like(rows), rows.new_empty(side, twice_out, batch)
+    found = rows.new_empty(len(rows), 2 * pixels, twice_out * batch // 2)
+    turned = product.view(2 * side, -1)
+    for row, x, w, y in zip(rows, spectrum, kernels, found, strict=True):
+        torch.mm(forth, row, out=x)
+        torch.bmm(w, x.view(side, twice_in, batch), out=product)
+        torch.mm(back, turned, out=y)
+    return found, spectrum
+
+
+def _multiplied_back(
+    rows: Float[Tensor, "frequency part_cut out_batch"],
+    spectrum: Float[Tensor, "frequency side_part column"],
+    kernels: Kernels,
+    x_wanted: bool,
+    w_wanted: bool,
+) -> tuple[
+    Float[Tensor, "frequency part_side column"] | None,
+    Float[Tensor, "frequency side 2 channel out"] | None,
+]:
+    """∂x, back along the width, and ∂W, of those that are wanted."""
+    _, side, twice_out, twice_in = kernels.shape
+    batch, sizes = 2 * rows.shape[2] // twice_out, (twice_in // 2, 2, twice_out // 2)
+    forth = _turn(side, rows.shape[1] // 2, rows.dtype)
+    back = _turn_back(side, side, rows.dtype)
+    y, product = (rows.new_empty(side, n, batch) for n in (twice_out, twice_in))
+    both = rows.new_empty(side, twice_in, twice_out)
+    blocks = both.view(side, 2, *sizes)
+    by_x = torch.empty_like(spectrum) if x_wanted else None
+    by_weight = rows.new_empty(len(rows), side, 2, sizes[0], sizes[2]) if w_wanted else None
+    for f, (row, x, w) in enumerate(zip(rows, spectrum, kernels, strict=True)):
+        torch.mm(forth, row, out=y.view(2 * side, -1))
+        if by_x is not None:
+            torch.bmm(w.mT, y, out=product)
+            torch.mm(back, product.view(2 * side, -1), out=by_x[f])
+        if by_weight is not None:
+            torch.bmm(x.view(side, twice_in, batch), y.mT, out=both)
+            torch.add(blocks[:, 0, :, 0], blocks[:, 1, :, 1], out=by_weight[f, :, 0])
+            torch.sub(blocks[:, 1, :, 0], blocks[:, 0, :, 1], out=by_weight[f, :, 1])
+    return by_x, by_weight
 
 
 def _pixels(
@@ -212,21 +234,17 @@ def _gradient_rows(
     return rows.view(len(down) // 2, 2 * width, -1)
 
 
-def _columns(weight: Float[Tensor, "out in k k"]) -> Columns:
-    return weight.permute(2, 3, 0, 1).contiguous().flatten(2)
-
-
-def _conjugate(
-    spectrum: Float[Tensor, "frequency 2 out in"],
-) -> Float[Tensor, "frequency twice_out twice_in"]:
-    """conj(W) as a real matrix: [[W_r, W_i], [−W_i, W_r]]."""
-    real, imaginary = spectrum.unbind(1)
-    out, channels = real.shape[1:]
-    found = real.new_empty(len(real), 2, out, 2, channels)
-    found[:, 0, :, 0] = found[:, 1, :, 1] = real
-    found[:, 0, :, 1] = imaginary
-    torch.neg(imaginary, out=found[:, 1, :, 0])
-    return found.view(-1, 2 * out, 2 * channels)
+def _conjugate(weight: Float[Tensor, "out in k k"], size: Size) -> Kernels:
+    """conj(W) of every frequency as a real matrix: [[W_r, W_i], [−W_i, W_r]]."""
+    out, channels = weight.shape[:2]
+    columns = weight.permute(2, 3, 0, 1).contiguous().flatten(2)
+    spectrum = forward_transform(columns, size).view(-1, size[1], 2, out, channels)
+    real, imaginary = spectrum.unbind(2)
+    found = real.new_empty(*real.shape[:2], 2, out, 2, channels)
+    found[:, :, 0, :, 0] = found[:, :, 1, :, 1] = real
+    found[:, :, 0, :, 1] = imaginary
+    torch.neg(imaginary, out=found[:, :, 1, :, 0])
+    return found.view(len(real), size[1], 2 * out, 2 * channels)
 
 
 def forward_transform(pixels: Columns, size: Size) -> Spectrum:
