@@ -33,6 +33,39 @@ def test_more_trained_items_and_sums_are_judged_near_and_far() -> None:
     assert far["B3"](results, 0.95).outcome == "contradicted"
 
 
+def test_a_claim_rests_on_the_seeds_of_its_own_cells() -> None:
+    """One network of "interpolation far" is still missing: B1 and B4 do not need it."""
+    slopes = {
+        "extrapolation far": {0: 0.7, 1: 0.72, 2: 0.71},
+        "extrapolation near": {0: 0.5, 1: 0.53, 2: 0.52},
+        "interpolation far": {0: 0.8, 2: 0.82},
+    }
+    cells = {}
+    for name, values in slopes.items():
+        task = Addition(trained_items=SETS[name.split()[0]])
+        right = task.values[rows(task)[0]].sum(axis=1)
+        cells[name] = Seeds(
+            {
+                seed: Outcome(
+                    {},
+                    {
+                        "answers/mean": m * right[None],
+                        "additivity/test": np.array([m]),
+                        "salience": np.array([[m]]),
+                    },
+                )
+                for seed, m in values.items()
+            }
+        )
+    results = Results("paper", "as-run", cells)
+    judges = STUDY.part("images-addition").judges()
+    verdicts = {claim: judges[claim](results, 0.95) for claim in ("B1", "B2", "B3", "B4")}
+    assert {claim: v.n for claim, v in verdicts.items()} == {"B1": 3, "B2": 2, "B3": 2, "B4": 3}
+    assert verdicts["B1"].effect == pytest.approx((0.2 + 0.19 + 0.19) / 3)
+    assert verdicts["B2"].effect == pytest.approx((0.1 + 0.11) / 2)
+    assert verdicts["B3"].effect == pytest.approx((0.7 + 0.5 + 0.8 + 0.71 + 0.52 + 0.82) / 6)
+
+
 @pytest.mark.parametrize(
     ("part", "claim", "where"),
     [

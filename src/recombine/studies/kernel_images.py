@@ -199,38 +199,36 @@ class ImagesAddition(AddsImages, HalfPart):
         }
 
 
-def slope_of(results: Results, name: str) -> np.ndarray:
-    """The slope m over all held-out pairs."""
-    trained, _ = name.split()
-    return shrinkage(results[name], Addition(trained_items=SETS[trained]))[0]
+def slopes(results: Results, *names: str) -> list[np.ndarray]:
+    """The slope m over all held-out pairs, of the seeds that all these cells have."""
+    tasks = (Addition(trained_items=SETS[name.split()[0]]) for name in names)
+    cells = results.shared(*names)
+    return [shrinkage(cell, task)[0] for cell, task in zip(cells, tasks, strict=True)]
 
 
 def distance_helps(results: Results, level: float) -> Verdict:
     """B1: the slope is larger where the images are far apart."""
-    far, near = slope_of(results, "extrapolation far"), slope_of(results, "extrapolation near")
+    far, near = slopes(results, "extrapolation far", "extrapolation near")
     return stats.above(stats.paired(far, near, level=level).difference, 0.0)
 
 
 def more_trained_items_help(results: Results, level: float, *, where: str) -> Verdict:
     """B2 and B5: the slope is larger with two trained items than with one."""
-    two, one = (
-        slope_of(results, f"interpolation {where}"),
-        slope_of(results, f"extrapolation {where}"),
-    )
+    two, one = slopes(results, f"interpolation {where}", f"extrapolation {where}")
     return stats.above(stats.paired(two, one, level=level).difference, 0.0)
 
 
 def answers_add_up(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
     """B3 and B6: answers to held-out pairs are nearly a sum over items."""
-    shares = [last(results[name], "additivity/test") for name, _, _ in part.wanted]
+    cells = results.shared(*(name for name, _, _ in part.wanted))
+    shares = [last(cell, "additivity/test") for cell in cells]
     return stats.above(stats.mean(np.mean(shares, axis=0), level=level), ADDITIVE)
 
 
 def distance_is_salience(results: Results, level: float) -> Verdict:
     """B4: S(1;2) of the untrained network is larger where the images are far apart."""
-    far, near = (
-        results[f"extrapolation {where}"].array("salience")[:, 0, 0] for where in ("far", "near")
-    )
+    cells = results.shared("extrapolation far", "extrapolation near")
+    far, near = (cell.array("salience")[:, 0, 0] for cell in cells)
     return stats.above(stats.paired(far, near, level=level).difference, 0.0)
 
 
@@ -267,9 +265,10 @@ class ImagesContext(HalfPart):
         return (shown.shares_figure(results, self.wanted_at(results.scale)),)
 
 
-def accuracy_of(results: Results, part: type[ImagePart], name: str) -> np.ndarray:
-    """Accuracy on held-out combinations, on unseen images."""
-    return by_split(results[name], part.task(name), "answers/accuracy", trained=False)
+def accuracies(results: Results, part: type[ImagePart], *names: str) -> list[np.ndarray]:
+    """On held-out combinations and unseen images, of the seeds that all these cells have."""
+    pairs = zip(results.shared(*names), names, strict=True)
+    return [by_split(cell, part.task(n), "answers/accuracy", trained=False) for cell, n in pairs]
 
 
 def new_combinations_are_harder(
@@ -285,19 +284,19 @@ def new_combinations_are_harder(
 
 def takes_the_shortcut(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
     """D1 and D6: CD-3 is answered worse than by guessing where the images are far apart."""
-    accuracy = accuracy_of(results, part, "CD-3 far")
+    (accuracy,) = accuracies(results, part, "CD-3 far")
     return stats.below(stats.mean(accuracy, level=level), CHANCE)
 
 
 def learns_with_few_left_out(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
     """D2 and D9: CD-1 is answered well where the images are far apart."""
-    accuracy = accuracy_of(results, part, "CD-1 far")
+    (accuracy,) = accuracies(results, part, "CD-1 far")
     return stats.above(stats.mean(accuracy, level=level), PASSES)
 
 
 def distance_hurts(results: Results, level: float, *, part: type[ImagePart]) -> Verdict:
     """D3 and D7: CD-3 is answered worse the farther the images are apart."""
-    far, near = (accuracy_of(results, part, f"CD-3 {where}") for where in ("far", "near"))
+    far, near = accuracies(results, part, "CD-3 far", "CD-3 near")
     return stats.below(stats.paired(far, near, level=level).difference, 0.0)
 
 
@@ -324,13 +323,11 @@ class ImagesEquivalence(ImagePart):
 
 def transfers(results: Results, level: float) -> Verdict:
     """F4: held-out pairs are answered better than by any kernel model."""
-    accuracy = accuracy_of(results, ImagesEquivalence, "equivalence far")
+    (accuracy,) = accuracies(results, ImagesEquivalence, "equivalence far")
     return stats.above(stats.mean(accuracy, level=level), CHANCE)
 
 
 def distance_helps_transfer(results: Results, level: float) -> Verdict:
     """F5: and better the farther the images are apart."""
-    far, near = (
-        accuracy_of(results, ImagesEquivalence, f"equivalence {where}") for where in ("far", "near")
-    )
+    far, near = accuracies(results, ImagesEquivalence, "equivalence far", "equivalence near")
     return stats.above(stats.paired(far, near, level=level).difference, 0.0)

@@ -96,7 +96,7 @@ def in_single(name: str) -> str:
 
 def precision_table(results: Results, name: str, *, measure: Measure) -> Table:
     """A cell trained in half precision and in single: the same seeds after as many updates."""
-    half, single = results[name].shared(results[in_single(name)])
+    half, single = results.shared(name, in_single(name))
     what = MEASURES[measure]
     rows: list[tuple[Value, ...]] = []
     for split, label in (("test", "held-out combinations"), ("train", "trained combinations")):

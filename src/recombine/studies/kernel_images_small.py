@@ -26,7 +26,7 @@ from recombine.studies.kernel_images import (
     AddsImages,
     ImagePart,
     ShowsImages,
-    accuracy_of,
+    accuracies,
     answers_add_up,
     cell,
     distance_helps,
@@ -147,7 +147,7 @@ def more_left_out_hurts(
     results: Results, level: float, *, part: type[ImagePart], where: str = "near"
 ) -> Verdict:
     """D4, D8 and D10: CD-3 is answered worse than CD-1."""
-    three, one = (accuracy_of(results, part, f"CD-{left_out} {where}") for left_out in (3, 1))
+    three, one = accuracies(results, part, f"CD-3 {where}", f"CD-1 {where}")
     return stats.below(stats.paired(three, one, level=level).difference, 0.0)
 
 

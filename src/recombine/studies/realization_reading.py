@@ -27,7 +27,7 @@ def interval(values: Float[np.ndarray, " seed"], level: float = 0.95) -> Interva
 
 def both(results: Results, a: str, b: str, name: str) -> tuple[np.ndarray, np.ndarray]:
     """A number of two cells, for the seeds that both have: one seed, one start, one order."""
-    one, other = results[a].shared(results[b])
+    one, other = results.shared(a, b)
     return one.scalar(name), other.scalar(name)
 
 

@@ -66,7 +66,7 @@ def place(results: Results, kind: str, label: str) -> str:
 
 def with_alone(results: Results, kind: str, label: str) -> tuple[Seeds, np.ndarray]:
     """A row, and NC of its hosts as they enter, for the seeds that both have."""
-    network, row = results[f"{kind} network"].shared(results[place(results, kind, label)])
+    network, row = results.shared(f"{kind} network", place(results, kind, label))
     return row, at(network, NEW, CHOSEN[results.profile])
 
 

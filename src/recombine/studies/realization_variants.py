@@ -57,7 +57,7 @@ def lstm_is_similar(results: Results, level: float) -> Verdict:
     """C8: guided LSTMs are like guided GRUs on every set; judged by where they differ most."""
     verdicts, selection = [], SELECTION[results.profile]
     # `accuracy` has more seeds of the same guided networks
-    lstm, gru = results["lstm"].shared(results["guided"])
+    lstm, gru = results.shared("lstm", "guided")
     for name, split in SETS.items():
         two = at(lstm, split, selection), at(gru, split, selection)
         gap = stats.paired(*two, level=level).difference

@@ -34,12 +34,6 @@ class Seeds:
         """A measurement of every seed, in order of seed."""
         return np.stack([_pick(self.outcomes[s].arrays, name) for s in sorted(self.outcomes)])
 
-    def shared(self, other: Seeds) -> tuple[Seeds, Seeds]:
-        """Both cells with the seeds that both have, for pairs."""
-        both = self.outcomes.keys() & other.outcomes.keys()
-        mine, theirs = ({s: cell.outcomes[s] for s in sorted(both)} for cell in (self, other))
-        return Seeds(mine), Seeds(theirs)
-
     def steps(self, name: str) -> Int[np.ndarray, " step"]:
         """The steps at which a measurement was taken: the dimension after the seed."""
         first = self.outcomes[min(self.outcomes)]
@@ -66,3 +60,9 @@ class Results:
         if cell not in self.cells:
             raise UnknownName("cell", cell, self.cells)
         return self.cells[cell]
+
+    def shared(self, *cells: str) -> list[Seeds]:
+        """These cells with the seeds that all of them have, for pairs."""
+        found = [self[cell].outcomes for cell in cells]
+        seeds = sorted(set.intersection(*(set(outcomes) for outcomes in found)))
+        return [Seeds({seed: outcomes[seed] for seed in seeds}) for outcomes in found]
